@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ground the core stands on.  The core (index, slots, policy, streams,
+ * format, replay, write-back order) is plain C that also runs in optcachectl,
+ * in the fuzzers and in KUnit; whatever it needs from its surroundings comes
+ * through this header, with the kernel's names.
+ */
+#ifndef _OPTCACHE_ENV_H
+#define _OPTCACHE_ENV_H
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/crc32c.h>
+#include <linux/errno.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <linux/vmalloc.h>
+
+#else
+
+#include "user_env.h"	/* tools/lib */
+
+#endif
+
+#endif /* _OPTCACHE_ENV_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Recovery without I/O: table pages and journal blocks go in, slot words come out.
+ * The caller (module, optcachectl, fuzzer) reads the device.
+ *
+ *	oc_replay_init
+ *	oc_replay_page		once for each page of the table, both places
+ *	oc_replay_block		from the superblock's tail, until it returns -ENODATA
+ *	oc_replay_finish	builds index and counters
+ */
+#ifndef _OPTCACHE_REPLAY_H
+#define _OPTCACHE_REPLAY_H
+
+#include "format.h"
+#include "index.h"
+
+struct oc_replay {
+	const struct oc_super *sb;
+	struct oc_slots *slots;
+	u64 *page_lsn;		/* one a page */
+	u64 *page_seq;
+	unsigned long *place;	/* bit: which place of the page is current */
+	unsigned long *touched;	/* bit: replay changed the page, the table is behind */
+	u64 offset;		/* of the next block, bytes from journal_start */
+	u64 lsn;
+	u64 epoch;		/* of the last block */
+	u64 used;		/* bytes of journal replayed */
+	u64 nr_records;
+};
+
+int oc_replay_init(struct oc_replay *rp, const struct oc_super *sb, struct oc_slots *slots);
+void oc_replay_exit(struct oc_replay *rp);
+
+/*
+ * @place0, @place1: the two places as read (NULL: could not be read).
+ * Return: 0 or -EBADMSG / -EUCLEAN: neither is a valid page.
+ */
+int oc_replay_page(struct oc_replay *rp, u32 nr, const struct optcache_table_page *place0,
+		   const struct optcache_table_page *place1);
+
+/*
+ * @buf: the journal from rp->offset on, @avail bytes (up to the end of the ring is enough).
+ * Return: 0 and rp->offset moved on (wrapping); -ENODATA at the journal's end;
+ * -EUCLEAN: a sealed block with senseless records.
+ */
+int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail);
+
+/*
+ * Return: 0 or -EUCLEAN: two slots claim one block (@bad_slot says which).
+ * Calls cond_resched().
+ */
+int oc_replay_finish(struct oc_replay *rp, struct oc_index *ix, oc_slot_t *bad_slot);
+
+#endif /* _OPTCACHE_REPLAY_H */
