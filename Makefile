@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dm-optcache: the module and its tool.  `make help` lists what there is.
+# Nothing is ever written outside build/ except by install.
+
+KERNELVER ?= $(shell uname -r)
+KDIR ?= $(wildcard /lib/modules/$(KERNELVER)/build)
+
+# install: a private tree for each of these makes it a rehearsal
+DKMSTREE ?=
+SOURCETREE ?= /usr/src
+INSTALLTREE ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+stage := build/module
+dkms-source := $(SOURCETREE)/dm-optcache-$(VERSION)
+module-files := Kbuild dkms.conf COPYING include drivers
+
+dkms = dkms $(1) $(if $(DKMSTREE),--dkmstree $(DKMSTREE)) --sourcetree $(SOURCETREE) \
+	$(if $(INSTALLTREE),--installtree $(INSTALLTREE) --no-depmod) dm-optcache/$(VERSION)
+
+no-headers = no kernel headers for $(KERNELVER): install them \
+	(Debian: apt-get install linux-headers-$(KERNELVER)) \
+	or name another kernel: make KDIR=<its build folder>
+
+.PHONY: all
+all: $(if $(KDIR),module,no-module) tool	## the module (if there are kernel headers) and the tool
+
+.PHONY: no-module
+no-module:
+	@echo "dm-optcache: $(no-headers); building the tool only"
+
+# Links to the sources, so that kbuild leaves its files under build/; 6.1 knows no other way.
+.PHONY: module
+module:				## build/module/dm-optcache.ko; KDIR=<kernel build folder>
+	@$(if $(KDIR),,echo "dm-optcache: $(no-headers)" >&2; exit 1)
+	@mkdir -p $(stage)
+	@find $(stage) -xtype l -delete
+	@cp -rsf $(addprefix $(CURDIR)/,Kbuild include drivers) $(stage)/
+	+$(MAKE) -C $(KDIR) M=$(CURDIR)/$(stage) modules
+
+.PHONY: tool
+tool:				## optcachectl
+	+$(MAKE) -C tools/optcachectl
+
+.PHONY: check
+check:				## the tests for every commit, the README's test command
+	@tests/check
+
+.PHONY: check-full
+check-full:			## all of them, with the slow ones
+	@tests/check --full
+
+.PHONY: check-kernels
+check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
+	@tests/static/run --kernels
+
+.PHONY: install
+install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,
+					## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS
+
+.PHONY: install-module
+install-module:
+	@command -v dkms >/dev/null || { echo "dm-optcache: dkms is missing:" \
+		"install it (Debian: apt-get install dkms), then make install" >&2; exit 1; }
+	rm -rf $(dkms-source)
+	mkdir -p $(dkms-source)
+	cp -r $(module-files) $(dkms-source)/
+	$(if $(DKMSTREE),mkdir -p $(DKMSTREE))
+	$(if $(INSTALLTREE),mkdir -p $(INSTALLTREE))
+	$(call dkms,install) -k $(KERNELVER) --force $(if $(KDIR),--kernelsourcedir $(KDIR))
+
+.PHONY: install-tool
+install-tool:
+	+$(MAKE) -C tools/optcachectl install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+
+.PHONY: uninstall
+uninstall:			## the same variables as for install
+	-$(call dkms,remove) --all
+	rm -rf $(dkms-source)
+	+$(MAKE) -C tools/optcachectl uninstall PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+
+.PHONY: clean
+clean:				## everything that was built
+	rm -rf build
+
+.PHONY: help
+help:				## this list
+	@awk -F':|##' '/^[a-z-]+:.*##/ { printf "  make %-15s %s\n", $$1, $$NF; next } \
+		/^\t+## / { printf "  %-20s %s\n", "", $$NF }' Makefile
