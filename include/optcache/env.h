@@ -20,11 +20,26 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/prefetch.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
+
+/*
+ * Memory of the core: zeroed, page-aligned, of any size, and rather none at all than
+ * the OOM killer.  May sleep.
+ */
+static inline void *oc_zalloc(size_t bytes)
+{
+	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+}
+
+static inline void oc_free(void *p)
+{
+	vfree(p);
+}
 
 #else
 

@@ -118,7 +118,10 @@ u64 oc_entry_word(u64 entry);		/* and back: a LIVE word, or 0 */
 
 void oc_page_seal(struct optcache_table_page *page, const u8 uuid[OPTCACHE_UUID_SIZE],
 		  u32 nr, u64 lsn, u64 seq);
-/* Return: 0, -EBADMSG (not a page of this cache, torn, misplaced), -EUCLEAN (an entry is out of range). */
+/*
+ * Return: 0, -EBADMSG (not a page of this cache, torn, misplaced), -EUCLEAN (an entry is
+ * out of range).
+ */
 int oc_page_check(const struct optcache_table_page *page, const struct oc_geometry *geo,
 		  const u8 uuid[OPTCACHE_UUID_SIZE], u32 nr);
 

@@ -68,8 +68,8 @@ struct oc_slots {
 	u32 nr;
 	u32 nr_groups;
 	u64 *word;
-	u32 *next;		/* hash chain of the index; owned by index.c */
-	u32 *group_dirty;	/* dirty slots per group, atomic */
+	u32 *next;		/* hash chain of the index, slot + 1; owned by index.c */
+	atomic_t *group_dirty;	/* dirty slots per group */
 
 	/*
 	 * Free map: bit set = free.  summary has one bit per 64-bit word of it.
@@ -153,6 +153,12 @@ u32 oc_slots_alloc(struct oc_slots *s, u32 want, oc_slot_t *first);
 /* Gives @n slots back whose words are, or now become, zero.  Any context. */
 void oc_slots_free(struct oc_slots *s, oc_slot_t first, u32 n);
 
+/*
+ * Make the free map and all counters agree with the words, after somebody (replay)
+ * wrote them directly.  Nobody else may use the slots meanwhile.  May sleep.
+ */
+void oc_slots_recount(struct oc_slots *s);
+
 static inline u32 oc_slots_nr_free(const struct oc_slots *s)
 {
 	return READ_ONCE(s->nr_free);
@@ -164,21 +170,69 @@ static inline u32 oc_slots_nr_free(const struct oc_slots *s)
  */
 void oc_slot_install(struct oc_slots *s, oc_slot_t slot, u64 word);
 
+/* The slot is the current version of @block and holds all sectors of @need. */
+static inline bool oc_word_serves(u64 w, oc_block_t block, u8 need)
+{
+	return oc_word_block(w) == block && oc_word_current(w) && !(need & ~oc_word_valid(w));
+}
+
 /*
  * Pin @slot if it still is the current version of @block and holds all sectors
  * of @need.  A read also raises freq.  A write needs a dirty slot (only those
  * may be overwritten in place), marks it hot and takes a COPY back to LIVE.
- * Lockless, any context.  Return: pinned or not.
+ * Lockless, any context.  Return: pinned or not; not either when a pin counter
+ * is full.
  */
-bool oc_slot_pin_read(struct oc_slots *s, oc_slot_t slot, oc_block_t block, u8 need);
-bool oc_slot_pin_write(struct oc_slots *s, oc_slot_t slot, oc_block_t block, u8 need);
+static inline bool oc_slot_pin_read(struct oc_slots *s, oc_slot_t slot, oc_block_t block, u8 need)
+{
+	u64 old = oc_slot_read(s, slot), new;
+
+	do {
+		if (!oc_word_serves(old, block, need) ||
+		    (old & OC_WORD_READERS) == OC_WORD_READERS)
+			return false;
+		new = old + OC_WORD_READER;
+		if ((old & OC_WORD_FREQ) != OC_WORD_FREQ)
+			new += 1ULL << OC_WORD_FREQ_SHIFT;
+	} while (!oc_slot_cmpxchg(s, slot, &old, new));
+	return true;
+}
+
+static inline bool oc_slot_pin_write(struct oc_slots *s, oc_slot_t slot, oc_block_t block, u8 need)
+{
+	u64 old = oc_slot_read(s, slot), new;
+
+	do {
+		if (!oc_word_serves(old, block, need) || !(old & OC_WORD_DIRTY) ||
+		    (old & OC_WORD_WRITERS) == OC_WORD_WRITERS)
+			return false;
+		new = (oc_word_with_state(old, OC_LIVE) | OC_WORD_HOT) + OC_WORD_WRITER;
+	} while (!oc_slot_cmpxchg(s, slot, &old, new));
+	return true;
+}
+
+static inline bool oc_slot_unpin(struct oc_slots *s, oc_slot_t slot, u64 pin)
+{
+	u64 old = oc_slot_read(s, slot);
+
+	while (!oc_slot_cmpxchg(s, slot, &old, old - pin))
+		;
+	return oc_word_state(old) == OC_GONE && (old & OC_WORD_PINS) == pin;
+}
 
 /*
  * Drop a pin.  Return: true when this was the last pin of a GONE slot, which the
  * caller must now pass to oc_index_release().
  */
-bool oc_slot_unpin_read(struct oc_slots *s, oc_slot_t slot);
-bool oc_slot_unpin_write(struct oc_slots *s, oc_slot_t slot);
+static inline bool oc_slot_unpin_read(struct oc_slots *s, oc_slot_t slot)
+{
+	return oc_slot_unpin(s, slot, OC_WORD_READER);
+}
+
+static inline bool oc_slot_unpin_write(struct oc_slots *s, oc_slot_t slot)
+{
+	return oc_slot_unpin(s, slot, OC_WORD_WRITER);
+}
 
 /*
  * oc_slot_kill - end the current version: FRESH, LIVE or COPY to DEAD
