@@ -16,7 +16,7 @@ say()
 # fail TEXT: end the job.
 fail()
 {
-	echo "FAIL: $*"
+	echo "FAIL: $*" >&2
 	exit 1
 }
 
@@ -59,18 +59,36 @@ null_disk()
 # disk N: the device of the Nth --disk option (from 0), whatever it is called.
 disk()
 {
+	lab_find_disk "$1" || fail "there is no disk $1"
+}
+
+lab_find_disk()
+{
 	for lab_dir in /sys/block/nvme* /sys/block/sd*; do
 		case $lab_dir in
-		*/nvme*) lab_id=$(cat "$lab_dir/device/serial" 2>/dev/null || :) ;;
-		*) lab_id=lab$(readlink -f "$lab_dir/device" | cut -d: -f3) ;;
+		*/nvme*) lab_serial=$lab_dir/device/serial ;;
+		*) lab_serial=$lab_dir/device/vpd_pg80 ;; # after a header of 4 bytes
 		esac
-		# shellcheck disable=SC2086 # a serial number is padded with blanks
-		if [ "$(echo $lab_id)" = "lab$1" ]; then
+		[ -e "$lab_serial" ] || continue
+		if [ "$(tr -cd a-z0-9 <"$lab_serial")" = "lab$1" ]; then
 			echo "/dev/${lab_dir##*/}"
 			return
 		fi
 	done
-	fail "there is no disk $1"
+	return 1
+}
+
+# Called before the job: disks are probed in the background; and QEMU's NVMe
+# controller claims a volatile cache even when it was told to have none (wc=off).
+lab_settle_disks()
+{
+	for lab_n in ${LAB_DISKS:-}; do
+		wait_for 20 lab_find_disk "$lab_n" >/dev/null
+	done
+	for lab_n in ${LAB_DISKS_WC_OFF:-}; do
+		lab_dev=$(lab_find_disk "$lab_n")
+		echo "write through" >"/sys/block/${lab_dev##*/}/queue/write_cache"
+	done
 }
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds, or fail.

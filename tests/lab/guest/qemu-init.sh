@@ -26,4 +26,5 @@ lab_power_off()
 	poweroff -f
 }
 
+# shellcheck source=tests/lab/guest/start.sh
 . /run/lab/job/start.sh

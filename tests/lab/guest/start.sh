@@ -26,8 +26,12 @@ echo 8 >/proc/sys/kernel/printk
 echo "lab: job starts on $(uname -r)"
 (
 	set -eu
+	# shellcheck source=/dev/null
 	. /run/lab/job/env.sh
+	# shellcheck source=tests/lab/guest/lib.sh
 	. /run/lab/job/lib.sh
+	lab_settle_disks
+	# shellcheck source=/dev/null
 	. /run/lab/job/job.sh
 )
 status=$?

@@ -17,4 +17,5 @@ lab_power_off()
 	busybox poweroff -f
 }
 
+# shellcheck source=tests/lab/guest/start.sh
 . /run/lab/job/start.sh

@@ -21,7 +21,7 @@ GUEST = pathlib.Path(__file__).resolve().parent.parent / "guest"
 
 # Programs every job may count on, besides busybox.
 TOOLS = ("dmsetup", "fio", "mkfs.ext4", "e2fsck", "mkfs.xfs", "xfs_repair", "blkdiscard",
-         "blockdev", "lsblk", "sha256sum", "make-bcache")
+         "blockdev", "lsblk", "sha256sum", "make-bcache", "dash")
 
 # Modules every job may load, with whatever they need themselves.
 MODULES = ("crc32c_generic", "crc32c_intel", "dm-mod", "dm-bufio", "dm-flakey", "dm-delay",
@@ -159,7 +159,9 @@ def base(path, moddir, release):
             archive.program(tool, f"bin/{name}")
         for applet in subprocess.run([tools["busybox"], "--list"], capture_output=True, text=True,
                                      check=True).stdout.split():
-            archive.symlink(f"bin/{applet}", "busybox")
+            # Its shell prefers its own applets to the tools above; dash is also
+            # what jobs get in UML.
+            archive.symlink(f"bin/{applet}", "dash" if applet == "sh" else "busybox")
         archive.symlink("sbin", "bin")  # the kernel calls /sbin/modprobe
         add_modules(archive, moddir, release)
         draft = target.with_suffix(".new")

@@ -23,12 +23,13 @@ class Job:
             if names.count(name) > 1:
                 raise LabError(f"two files called {name}: the guest keeps them in one directory")
 
-    def stage(self, path):
-        """Lay the job out under PATH."""
+    def stage(self, path, lab_variables):
+        """Lay the job out under PATH, with the variables of user and lab."""
         for script in GUEST.iterdir():
             shutil.copy(script, path)
         shutil.copy(self.script, path / "job.sh")
-        env = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.variables)
+        env = "".join(f"export {name}={shlex.quote(value)}\n"
+                      for name, value in (*lab_variables, *self.variables))
         (path / "env.sh").write_text(env, encoding="utf-8")
         (path / "files").mkdir()
         for file in self.files:

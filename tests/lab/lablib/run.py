@@ -2,9 +2,10 @@
 """One run: stage the job, boot the kernel, judge, leave the logs behind."""
 
 import pathlib
+import re
 import shutil
 
-from . import cache, console
+from . import LabError, cache, console
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 
@@ -18,6 +19,13 @@ class Machine:
         self.smp = smp
         self.disks = disks
 
+    def variables(self):
+        """What the guest's lib.sh has to know about its disks."""
+        numbers = range(len(self.disks))
+        off = [n for n in numbers if self.disks[n].options.get("wc") == "off"]
+        return [("LAB_DISKS", " ".join(map(str, numbers))),
+                ("LAB_DISKS_WC_OFF", " ".join(map(str, off)))]
+
 
 def default_out(target, job):
     """Where results go unless --out says otherwise; emptied, it is ours."""
@@ -30,10 +38,13 @@ def run(target, job, machine, timeout, out, verbose):
     """Run JOB on TARGET; return (exit status, one line about it)."""
     entry = target.ensure()
     out = pathlib.Path(out).resolve() if out else default_out(target, job)
+    if re.search(r"[\s,]", str(out)):
+        raise LabError(f"'{out}' has a blank or a comma in it, which no kernel command line can "
+                       "carry; use --out")
     out.mkdir(parents=True, exist_ok=True)
     log = out / "console.log"
     with cache.scratch("run") as stage:
-        job.stage(stage)
+        job.stage(stage, machine.variables())
         argv = target.boot(entry, machine, stage, out)
         verdict = console.watch(argv, log, timeout, verbose)
     (out / "job.log").write_text("".join(f"{line}\n" for line in verdict.job_lines),

@@ -95,6 +95,24 @@ static void lab_pump(struct lab_dev *dev, u64 now, struct list_head *finished)
 	lab_rearm(dev, next);
 }
 
+/* Take a tag, as blk-mq would; false: would have to wait for one. */
+static bool lab_come_in(struct lab_dev *dev, struct bio *bio)
+{
+	if (!(bio->bi_opf & REQ_NOWAIT))
+		down(&dev->tags);
+	else if (down_trylock(&dev->tags))
+		return false;
+	atomic_inc(&dev->users);
+	smp_mb__after_atomic();		/* before dev->state is looked at */
+	return true;
+}
+
+static void lab_leave(struct lab_dev *dev)
+{
+	atomic_dec(&dev->users);
+	up(&dev->tags);
+}
+
 static void lab_end_all(struct lab_dev *dev, struct list_head *finished)
 {
 	struct lab_io *io, *next;
@@ -106,7 +124,7 @@ static void lab_end_all(struct lab_dev *dev, struct list_head *finished)
 		if (io->status)
 			bio->bi_status = io->status;
 		kmem_cache_free(lab_io_cache, io);
-		up(&dev->tags);
+		lab_leave(dev);
 		bio_endio(bio);
 	}
 }
@@ -137,7 +155,10 @@ static struct lab_io *lab_io_create(struct lab_dev *dev, struct bio *bio)
 	io->phase = bio->bi_opf & REQ_PREFLUSH ? LAB_FLUSHING : LAB_MOVING;
 	INIT_LIST_HEAD(&io->node);
 	INIT_LIST_HEAD(&io->parts);
-	if (lab_parts_create(dev, io, gfp)) {
+	/* down: do not touch the store, power.c may be replacing it */
+	if (READ_ONCE(dev->state) != LAB_UP) {
+		io->status = BLK_STS_IOERR;
+	} else if (lab_parts_create(dev, io, gfp)) {
 		kmem_cache_free(lab_io_cache, io);
 		return NULL;
 	}
@@ -156,7 +177,7 @@ static void lab_io_enter(struct lab_dev *dev, struct lab_io *io, u64 now)
 	io->barrier = dev->acked;
 	list_add_tail(&io->all, &dev->inflight);
 	lab_stats_arrive(dev, io, now);
-	if (dev->state != LAB_UP || lab_io_misaligned(dev, io)) {
+	if (io->status || dev->state != LAB_UP || lab_io_misaligned(dev, io)) {
 		lab_io_fail(dev, io, now);
 		return;
 	}
@@ -184,15 +205,13 @@ void lab_submit_bio(struct bio *bio)
 		bio_endio(bio);
 		return;
 	}
-	if (!(bio->bi_opf & REQ_NOWAIT)) {
-		down(&dev->tags);
-	} else if (down_trylock(&dev->tags)) {
+	if (!lab_come_in(dev, bio)) {
 		bio_wouldblock_error(bio);
 		return;
 	}
 	io = lab_io_create(dev, bio);
 	if (!io) {
-		up(&dev->tags);
+		lab_leave(dev);
 		if (bio->bi_opf & REQ_NOWAIT)
 			bio_wouldblock_error(bio);
 		else

@@ -99,6 +99,7 @@ struct lab_dev {
 	struct gendisk *disk;
 	struct dentry *stat;
 	struct semaphore tags;		/* commands the device accepts at once */
+	atomic_t users;			/* bios inside, even before ->inflight */
 
 	spinlock_t lock;		/* everything below */
 	enum lab_state state;

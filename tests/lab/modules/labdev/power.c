@@ -16,6 +16,14 @@ static DEFINE_SPINLOCK(lab_power_lock);
 static struct lab_cut_order lab_armed;
 static struct hrtimer lab_cut_timer;
 
+/* Nobody is inside, and while the device is down nobody reaches the store. */
+static bool lab_idle(struct lab_dev *dev)
+{
+	lockdep_assert_held(&dev->lock);
+	smp_mb();			/* dev->state before dev->users */
+	return !atomic_read(&dev->users);
+}
+
 /* All I/O in flight fails. */
 static void lab_go_down(struct lab_dev *dev, enum lab_state to)
 {
@@ -23,7 +31,7 @@ static void lab_go_down(struct lab_dev *dev, enum lab_state to)
 	struct lab_io *io;
 
 	lockdep_assert_held(&dev->lock);
-	dev->state = to;
+	WRITE_ONCE(dev->state, to);
 	list_for_each_entry(io, &dev->inflight, all) {
 		list_del_init(&io->node);
 		lab_io_fail(dev, io, now);
@@ -152,7 +160,7 @@ static int lab_image_load(struct lab_dev *dev)
 	int ret = 0;
 
 	spin_lock_irqsave(&dev->lock, flags);
-	if (dev->state == LAB_UP || !list_empty(&dev->inflight))
+	if (dev->state == LAB_UP || !lab_idle(dev))
 		ret = -EBUSY;
 	else
 		lab_settle_all(dev);
@@ -165,7 +173,7 @@ static void lab_go_up(struct lab_dev *dev)
 	unsigned long flags;
 
 	spin_lock_irqsave(&dev->lock, flags);
-	dev->state = LAB_UP;
+	WRITE_ONCE(dev->state, LAB_UP);
 	dev->writes = 0;		/* fates count from here */
 	dev->random = dev->par.seed;
 	spin_unlock_irqrestore(&dev->lock, flags);
@@ -189,23 +197,22 @@ int lab_power_up(struct lab_dev *dev, enum lab_state from, bool saved)
 /* Remember the content; what is acknowledged by now counts as durable. */
 int lab_image_save(struct lab_dev *dev)
 {
-	enum lab_state state = dev->state;
+	enum lab_state state;
 	unsigned long flags;
 	int ret = 0;
 
 	spin_lock_irqsave(&dev->lock, flags);
-	if (list_empty(&dev->inflight)) {
+	state = dev->state;
+	WRITE_ONCE(dev->state, LAB_VANISHED);	/* holds off I/O meanwhile */
+	if (lab_idle(dev))
 		lab_settle_all(dev);
-		dev->state = LAB_VANISHED;	/* holds off I/O meanwhile */
-	} else {
+	else
 		ret = -EBUSY;
-	}
 	spin_unlock_irqrestore(&dev->lock, flags);
-	if (ret)
-		return ret;
-	ret = lab_store_save(dev);
+	if (!ret)
+		ret = lab_store_save(dev);
 	spin_lock_irqsave(&dev->lock, flags);
-	dev->state = state;
+	WRITE_ONCE(dev->state, state);
 	spin_unlock_irqrestore(&dev->lock, flags);
 	return ret;
 }
@@ -217,13 +224,8 @@ int lab_image_reset(struct lab_dev *dev)
 	int ret;
 
 	spin_lock_irqsave(&dev->lock, flags);
-	if (!list_empty(&dev->inflight)) {
-		spin_unlock_irqrestore(&dev->lock, flags);
-		return -EBUSY;
-	}
 	lab_go_down(dev, LAB_VANISHED);
 	spin_unlock_irqrestore(&dev->lock, flags);
-
 	ret = lab_image_load(dev);
 	if (!ret)
 		lab_go_up(dev);
