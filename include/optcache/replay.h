@@ -7,6 +7,14 @@
  *	oc_replay_page		once for each page of the table, both places
  *	oc_replay_block		from the superblock's tail, until it returns -ENODATA
  *	oc_replay_finish	builds index and counters
+ *
+ * A record changes a slot only if its number is not below the lsn of the slot's page.
+ * That is exact as long as a page is written only when all records below its lsn are
+ * durable.
+ *
+ * No record ends another slot than it names.  The journal may end between the UNMAP of
+ * an old version and the MAP of the new one, so the UNMAP comes first, and the old one
+ * is clean (or both are in one block, which is replayed whole or not at all).
  */
 #ifndef _OPTCACHE_REPLAY_H
 #define _OPTCACHE_REPLAY_H
@@ -33,7 +41,7 @@ void oc_replay_exit(struct oc_replay *rp);
 
 /*
  * @place0, @place1: the two places as read (NULL: could not be read).
- * Return: 0 or -EBADMSG / -EUCLEAN: neither is a valid page.
+ * Return: 0 or -EBADMSG: neither is whole; -EUCLEAN: the newer one is senseless.
  */
 int oc_replay_page(struct oc_replay *rp, u32 nr, const struct optcache_table_page *place0,
 		   const struct optcache_table_page *place1);
@@ -46,8 +54,9 @@ int oc_replay_page(struct oc_replay *rp, u32 nr, const struct optcache_table_pag
 int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail);
 
 /*
- * Return: 0 or -EUCLEAN: two slots claim one block (@bad_slot says which).
- * Calls cond_resched().
+ * @ix: initialised, empty.  Calls cond_resched().
+ * Return: 0 or -EUCLEAN: two slots claim one block (@bad_slot says which), or a page
+ * stands for records beyond the journal's end (@bad_slot is OC_NO_SLOT).
  */
 int oc_replay_finish(struct oc_replay *rp, struct oc_index *ix, oc_slot_t *bad_slot);
 

@@ -250,8 +250,11 @@ bool oc_slot_kill(struct oc_slots *s, oc_slot_t slot, unsigned int max_pins, u64
  */
 bool oc_slot_gone(struct oc_slots *s, oc_slot_t slot);
 
-/* Add sectors to the valid mask of a current slot.  Journal's lock held. */
-void oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid);
+/*
+ * Add sectors to the valid mask of a current slot.  Journal's lock held.
+ * Return: the word, or 0 when the slot is no longer current and must not be recorded.
+ */
+u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid);
 
 /*
  * FRESH to LIVE, when its record is appended (journal's lock held).

@@ -283,9 +283,8 @@ static unsigned int super_error_rank(int err)
 		return 2;
 	case -EBADMSG:
 		return 1;
-	default:
-		return 0;
 	}
+	return 0;
 }
 
 /*

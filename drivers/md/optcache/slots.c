@@ -231,14 +231,16 @@ bool oc_slot_gone(struct oc_slots *s, oc_slot_t slot)
 	return !(old & OC_WORD_PINS);
 }
 
-void oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid)
+u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid)
 {
-	u64 old = oc_slot_read(s, slot);
+	u64 old = oc_slot_read(s, slot), new;
 
 	do {
 		if (!oc_word_current(old))
-			return;
-	} while (!oc_slot_cmpxchg(s, slot, &old, old | (u64)valid << OC_WORD_VALID_SHIFT));
+			return 0;
+		new = old | (u64)valid << OC_WORD_VALID_SHIFT;
+	} while (!oc_slot_cmpxchg(s, slot, &old, new));
+	return new;
 }
 
 u64 oc_slot_record(struct oc_slots *s, oc_slot_t slot)

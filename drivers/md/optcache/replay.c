@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recovery without I/O.
+ *
+ * Words are written straight into the slots, which nobody else uses yet; only
+ * oc_replay_finish() makes counters, free map and index agree with them.  All
+ * decisions are made in memory, so a recovery that is cut starts again from the
+ * same bytes.
+ */
+#include <optcache/replay.h>
+
+/* ---- life ------------------------------------------------------------ */
+
+int oc_replay_init(struct oc_replay *rp, const struct oc_super *sb, struct oc_slots *slots)
+{
+	const u32 pages = sb->geo.nr_pages;
+
+	memset(rp, 0, sizeof(*rp));
+	rp->sb = sb;
+	rp->slots = slots;
+	rp->offset = sb->tail_offset;
+	rp->lsn = sb->tail_lsn;
+	rp->epoch = sb->tail_epoch;
+	rp->page_lsn = oc_zalloc((size_t)pages * sizeof(*rp->page_lsn));
+	rp->page_seq = oc_zalloc((size_t)pages * sizeof(*rp->page_seq));
+	rp->place = oc_zalloc(BITS_TO_LONGS(pages) * sizeof(long));
+	rp->touched = oc_zalloc(BITS_TO_LONGS(pages) * sizeof(long));
+	if (!rp->page_lsn || !rp->page_seq || !rp->place || !rp->touched) {
+		oc_replay_exit(rp);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void oc_replay_exit(struct oc_replay *rp)
+{
+	oc_free(rp->touched);
+	oc_free(rp->place);
+	oc_free(rp->page_seq);
+	oc_free(rp->page_lsn);
+	memset(rp, 0, sizeof(*rp));
+}
+
+/* ---- table ----------------------------------------------------------- */
+
+static int place_check(const struct oc_replay *rp, u32 nr, const struct optcache_table_page *page)
+{
+	return page ? oc_page_check(page, &rp->sb->geo, rp->sb->uuid, nr) : -EBADMSG;
+}
+
+static void page_load(struct oc_replay *rp, u32 nr, const struct optcache_table_page *page)
+{
+	struct oc_slots *s = rp->slots;
+	const u32 first = nr * OPTCACHE_ENTRIES_PER_PAGE;
+	const u32 n = min_t(u32, OPTCACHE_ENTRIES_PER_PAGE, s->nr - first);
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		s->word[first + i] = oc_entry_word(le64_to_cpu(page->entry[i]));
+	rp->page_lsn[nr] = le64_to_cpu(page->lsn);
+	rp->page_seq[nr] = le64_to_cpu(page->seq);
+}
+
+/*
+ * The place with the higher seq wins among those whole by their checksum.  If it
+ * then has senseless entries the older one is no way out: the journal reaches back
+ * to the newer one only.
+ */
+int oc_replay_page(struct oc_replay *rp, u32 nr, const struct optcache_table_page *place0,
+		   const struct optcache_table_page *place1)
+{
+	const int err0 = place_check(rp, nr, place0);
+	const int err1 = place_check(rp, nr, place1);
+	bool second;
+
+	if (err0 == -EBADMSG && err1 == -EBADMSG)
+		return -EBADMSG;
+	if (err0 == -EBADMSG || err1 == -EBADMSG)
+		second = err0 == -EBADMSG;
+	else
+		second = le64_to_cpu(place1->seq) > le64_to_cpu(place0->seq);
+
+	if (second ? err1 : err0)
+		return second ? err1 : err0;
+	page_load(rp, nr, second ? place1 : place0);
+	if (second)
+		__set_bit(nr, rp->place);
+	return 0;
+}
+
+/* ---- journal --------------------------------------------------------- */
+
+/* The word of @slot after @r, which names it as its number @i. */
+static u64 record_word(const struct oc_record *r, u32 i, u64 word)
+{
+	switch (r->type) {
+	case OPTCACHE_REC_MAP:
+		word = oc_word_make(oblock_add(r->block, i), r->valid, OC_LIVE);
+		return r->dirty ? word | OC_WORD_DIRTY : word;
+	case OPTCACHE_REC_UNMAP:
+		return 0;
+	default:	/* CLEAN: oc_record_decode() lets nothing else through */
+		return word & ~OC_WORD_DIRTY;
+	}
+}
+
+static void record_apply(struct oc_replay *rp, const struct oc_record *r, u64 lsn)
+{
+	u32 i;
+
+	for (i = 0; i < r->count; i++) {
+		const u32 slot = from_slot(r->slot) + i;
+		const u32 page = slot / OPTCACHE_ENTRIES_PER_PAGE;
+		u64 *word = &rp->slots->word[slot];
+		const u64 new = record_word(r, i, *word);
+
+		if (lsn < rp->page_lsn[page] || new == *word)
+			continue;
+		*word = new;
+		__set_bit(page, rp->touched);
+	}
+}
+
+int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail)
+{
+	const struct oc_super *sb = rp->sb;
+	const struct optcache_record *disk = buf + sizeof(struct optcache_journal_header);
+	struct oc_record r;
+	u32 size, nr, i;
+	u64 epoch;
+	int err;
+
+	avail = min_t(u64, avail, sb->geo.journal_size - rp->offset);
+	err = oc_journal_open(buf, avail, &sb->geo, sb->uuid, rp->epoch, sb->epoch, rp->lsn,
+			      &size, &nr, &epoch);
+	if (err)
+		return err;
+	if (size > sb->geo.journal_size - rp->used)
+		return -ENODATA;
+
+	for (i = 0; i < nr; i++)
+		if (oc_record_decode(&r, &disk[i], &sb->geo))
+			return -EUCLEAN;
+	for (i = 0; i < nr; i++) {
+		oc_record_decode(&r, &disk[i], &sb->geo);
+		record_apply(rp, &r, rp->lsn + i);
+	}
+
+	rp->lsn += nr;
+	rp->nr_records += nr;
+	rp->epoch = epoch;
+	rp->used += size;
+	rp->offset += size;
+	if (rp->offset == sb->geo.journal_size)
+		rp->offset = 0;
+	return 0;
+}
+
+/* ---- end ------------------------------------------------------------- */
+
+/*
+ * A page that stands for records beyond the end of the journal: a part of the
+ * journal that was durable is lost, and new records with the same numbers would
+ * be taken for contained in the page.
+ */
+static bool replay_lost_journal(const struct oc_replay *rp)
+{
+	u32 page;
+
+	for (page = 0; page < rp->sb->geo.nr_pages; page++)
+		if (rp->page_lsn[page] > rp->lsn)
+			return true;
+	return false;
+}
+
+int oc_replay_finish(struct oc_replay *rp, struct oc_index *ix, oc_slot_t *bad_slot)
+{
+	*bad_slot = OC_NO_SLOT;
+	if (replay_lost_journal(rp))
+		return -EUCLEAN;
+	oc_slots_recount(rp->slots);
+	return oc_index_build(ix, bad_slot);
+}
