@@ -8,6 +8,7 @@ machine, whatever compiler and C library it has, and without debootstrap.
 
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 
@@ -16,8 +17,8 @@ from .target import Target, newest_of
 from .uml import jobs
 
 # With the headers' own dependencies (compiler, kbuild) this is a build root.
-BUILD_TOOLS = ("base-files", "coreutils", "dash", "diffutils", "findutils", "grep", "make",
-               "mawk", "sed")
+BUILD_TOOLS = ("base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep",
+               "make", "mawk", "sed")
 
 # Not needed to compile a module, and most of the size.
 NOT_UNPACKED = ("./usr/share/doc", "./usr/share/man", "./usr/share/locale", "./usr/share/info",
@@ -50,14 +51,13 @@ class Stock(Target):
     def fill(self, path, release, package, version):
         kver = kernel_release(package)
         cache.note(f"downloading {package} {version}")
+        # Newer kernels come in pieces: linux-binary-*, linux-modules-*.
+        _, depends = release.newest(package)
+        pieces = [package, *(d for d in depends if re.match(r"linux-(binary|modules)-", d))]
         with cache.scratch("image") as tmp:
-            wanted = [f"{package}={version}"]
-            modules = f"linux-modules-{kver}"  # a package of its own since 7.x
-            if release.newest(modules):
-                wanted.append(f"{modules}={version}")
-            for deb in release.download(wanted, tmp):
+            for deb in release.download([f"{p}={version}" for p in pieces], tmp):
                 debian.unpack(deb, path / "image", NOT_UNPACKED)
-        extract_vmlinux(path / f"image/boot/vmlinuz-{kver}", path / "vmlinux")
+        extract_vmlinux(next((path / "image").rglob("vmlinuz*")), path / "vmlinux")
         proc.run(["depmod", "-b", module_base(path), kver], f"depmod for {kver}")
         (path / "release").write_text(f"{release.name} {kver} {version}\n", encoding="ascii")
 
@@ -84,7 +84,8 @@ class Stock(Target):
             for mountpoint in ("dev", "proc", "tmp", "src"):
                 (root / mountpoint).mkdir(exist_ok=True)
 
-        return cache.entry("buildroot", path.name, fill)
+        recipe = cache.digest(*BUILD_TOOLS, *NOT_UNPACKED)
+        return cache.entry("buildroot", f"{path.name}-{recipe}", fill)
 
     # -- using it -----------------------------------------------------------
 
@@ -103,6 +104,7 @@ class Stock(Target):
         inner = " && ".join((
             f"mount --bind {shlex.quote(str(tree))} {shlex.quote(str(root / 'src'))}",
             f"mount --rbind /dev {shlex.quote(str(root / 'dev'))}",
+            f"mount --rbind /proc {shlex.quote(str(root / 'proc'))}",
             f"exec env -i PATH=/usr/bin:/usr/sbin HOME=/tmp LC_ALL=C chroot"
             f" {shlex.quote(str(root))} {shlex.join(make)}"))
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
