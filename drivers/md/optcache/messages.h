@@ -15,9 +15,4 @@ int oc_message(struct oc_core *core, unsigned int argc, char **argv, char *resul
  */
 int oc_set_option(struct oc_core *core, const char *key, const char *value);
 
-/* ---- evict.c ---- */
-
-/* Start to drop every clean block; returns at once. */
-void oc_evict_all(struct oc_core *core);
-
 #endif /* _OC_MESSAGES_H */

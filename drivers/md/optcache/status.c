@@ -59,7 +59,7 @@ static u64 dirty(struct oc_core *core)
 
 static u64 fresh(struct oc_core *core)
 {
-	return READ_ONCE(core->fresh.slots);
+	return READ_ONCE(core->fresh.head) - READ_ONCE(core->fresh.tail);
 }
 
 static u64 memory(struct oc_core *core)
@@ -102,10 +102,10 @@ const struct oc_field oc_field[OC_NR_FIELDS] = {
 	{ .key = "health", .word = health },
 	{ .key = "slots", .number = slots },
 	{ .key = "slot_size", .number = slot_size },		/* bytes */
-	{ .key = "free", .number = nr_free },			/* slots, as the next three */
+	{ .key = "free", .number = nr_free },			/* slots, as the next two */
 	{ .key = "mapped", .number = mapped },
 	{ .key = "dirty", .number = dirty },
-	{ .key = "fresh", .number = fresh },
+	{ .key = "fresh", .number = fresh },			/* runs of slots not yet recorded */
 	{ .key = "memory", .number = memory },			/* bytes */
 	{ .key = "journal_used", .number = journal_used },	/* bytes */
 	{ .key = "journal_size", .number = journal_size },	/* bytes */

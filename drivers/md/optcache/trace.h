@@ -41,6 +41,9 @@ DEFINE_EVENT(optcache_io, optcache_miss, TP_PROTO(struct oc_io *io), TP_ARGS(io)
 /* Parked, or for another reason on its way through the worker. */
 DEFINE_EVENT(optcache_io, optcache_defer, TP_PROTO(struct oc_io *io), TP_ARGS(io));
 
+/* A flush that a user waits for. */
+DEFINE_EVENT(optcache_io, optcache_flush, TP_PROTO(struct oc_io *io), TP_ARGS(io));
+
 DECLARE_EVENT_CLASS(optcache_io_slot,
 	TP_PROTO(struct oc_io *io, oc_slot_t slot),
 	TP_ARGS(io, slot),
@@ -125,10 +128,24 @@ DEFINE_EVENT(optcache_blocks, optcache_fill,
 	TP_ARGS(core, block, nr, slot)
 );
 
-/* Clean blocks leave the cache. */
-DEFINE_EVENT(optcache_blocks, optcache_evict,
-	TP_PROTO(struct oc_core *core, oc_block_t block, u32 nr, oc_slot_t slot),
-	TP_ARGS(core, block, nr, slot)
+/* A clean block leaves the cache; was: its slot's word until now. */
+TRACE_EVENT(optcache_evict,
+	TP_PROTO(struct oc_core *core, oc_slot_t slot, u64 was),
+	TP_ARGS(core, slot, was),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, block)
+		__field(u32, slot)
+		__field(u32, freq)
+	),
+	TP_fast_assign(
+		__entry->dev = disk_devt(dm_disk(core->md));
+		__entry->block = from_oblock(oc_word_block(was));
+		__entry->slot = from_slot(slot);
+		__entry->freq = (was & OC_WORD_FREQ) >> OC_WORD_FREQ_SHIFT;
+	),
+	TP_printk("%d:%d block %llu slot %u freq %u", MAJOR(__entry->dev), MINOR(__entry->dev),
+		  __entry->block, __entry->slot, __entry->freq)
 );
 
 /* Dirty blocks go to the origin in one write; slot: of the first. */
@@ -156,22 +173,6 @@ TRACE_EVENT(optcache_journal_commit,
 	),
 	TP_printk("%d:%d lsn %llu records %u bytes %u", MAJOR(__entry->dev), MINOR(__entry->dev),
 		  __entry->lsn, __entry->nr, __entry->bytes)
-);
-
-/* A round of flushes ends; origin: it cost one of the origin. */
-TRACE_EVENT(optcache_flush,
-	TP_PROTO(struct oc_core *core, bool origin),
-	TP_ARGS(core, origin),
-	TP_STRUCT__entry(
-		__field(dev_t, dev)
-		__field(bool, origin)
-	),
-	TP_fast_assign(
-		__entry->dev = disk_devt(dm_disk(core->md));
-		__entry->origin = origin;
-	),
-	TP_printk("%d:%d %s", MAJOR(__entry->dev), MINOR(__entry->dev),
-		  __entry->origin ? "origin" : "cache only")
 );
 
 #endif /* _OC_TRACE_H */
