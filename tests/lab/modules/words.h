@@ -85,11 +85,16 @@ static inline const char *lab_word(struct lab_words *w, const char *key)
 	return value;
 }
 
+/* Decimal or 0x..., with K, M or G for powers of 1024. */
 static inline int lab_word_u64(struct lab_words *w, const char *key, u64 *to)
 {
 	const char *value = lab_word(w, key);
+	char *end;
 
-	if (value && kstrtou64(value, 0, to)) {
+	if (!value)
+		return 0;
+	*to = memparse(value, &end);
+	if (!isdigit(*value) || *end) {
 		lab_refuse(w, "%s=%s is not a number", key, value);
 		return -EINVAL;
 	}

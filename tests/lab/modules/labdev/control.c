@@ -336,18 +336,32 @@ static const struct lab_command {
 	int (*run)(struct lab_words *w);
 	const char *usage;
 } lab_commands[] = {
-	{ "add", lab_do_add, "name=N model=M [parameter=value ...]: make /dev/N" },
-	{ "del", lab_do_del, "N: remove it; nobody may have it open" },
-	{ "fail", lab_do_fail, "N [op=read|write|flush|discard|any] [sector=S len=L] [count=K] [skip=K] [heals=1] [status=medium|io|timeout|nospc|target|protection]: errors; heals: until a write covers the range" },
-	{ "slow", lab_do_slow, "N us=U [op= sector= len= count= skip=]: delays" },
-	{ "heal", lab_do_heal, "N: no more errors and delays" },
-	{ "vanish", lab_do_vanish, "N [seed=S]: every I/O fails; with a seed, the cache is lost as in a power cut" },
-	{ "return", lab_do_return, "N ... [image=saved]: back after vanish, with its content or that of the last save" },
-	{ "cut", lab_do_cut, "N ... seed=S [after_ios=K] [delay_ns=D]: power cut now, or D ns after the K-th write (or flush) from now to any of these" },
-	{ "disarm", lab_do_disarm, ": call off a cut that is still to come" },
-	{ "restore", lab_do_restore, "N ... [image=saved]: power on, with what survived" },
-	{ "save", lab_do_save, "N ...: remember the content" },
-	{ "reset", lab_do_reset, "N ...: back to the last save (or empty), and powered" },
+	{ "add", lab_do_add, "name=N model=M [parameter=value ...]\n"
+	  "make /dev/N" },
+	{ "del", lab_do_del, "N\n"
+	  "remove it; nobody may have it open" },
+	{ "fail", lab_do_fail, "N [op=read|write|flush|discard|any]\n"
+	  "[sector=S len=L] [skip=K] [count=K] [heals=1]\n"
+	  "[status=medium|io|timeout|nospc|target|protection]\n"
+	  "errors; with heals=1, until a write covers the range" },
+	{ "slow", lab_do_slow, "N us=U [op=] [sector= len=] [skip=] [count=]\n"
+	  "delays" },
+	{ "heal", lab_do_heal, "N\n"
+	  "no more errors and delays" },
+	{ "vanish", lab_do_vanish, "N [seed=S]\n"
+	  "every I/O fails; with a seed, the cache is lost as in a cut" },
+	{ "return", lab_do_return, "N ... [image=saved]\n"
+	  "after vanish: with its content, or that of the last save" },
+	{ "cut", lab_do_cut, "N ... seed=S [after_ios=K] [delay_ns=D]\n"
+	  "power cut, now or D ns after the K-th write from now to any" },
+	{ "disarm", lab_do_disarm, "\n"
+	  "call off a cut that is still to come" },
+	{ "restore", lab_do_restore, "N ... [image=saved]\n"
+	  "after a cut: power on, with what survived" },
+	{ "save", lab_do_save, "N ...\n"
+	  "remember the content" },
+	{ "reset", lab_do_reset, "N ...\n"
+	  "back to the last save (or empty), and powered" },
 };
 
 static int lab_obey(char *line)
@@ -396,6 +410,24 @@ static ssize_t lab_control_write(struct file *file, const char __user *from,
 	return ret ?: bytes;
 }
 
+/* "#   TITLE first line", and the other lines below it. */
+static void lab_show_lines(struct seq_file *m, const char *title,
+			   const char *lines)
+{
+	size_t length;
+
+	seq_printf(m, "#   %s ", title);
+	for (; *lines; lines += length) {
+		length = strcspn(lines, "\n");
+		seq_printf(m, "%.*s\n", (int)length, lines);
+		if (!lines[length])
+			return;
+		length++;
+		seq_puts(m, "#\t");
+	}
+	seq_putc(m, '\n');
+}
+
 static int lab_control_show(struct seq_file *m, void *unused)
 {
 	const struct lab_preset *p;
@@ -404,11 +436,10 @@ static int lab_control_show(struct seq_file *m, void *unused)
 
 	seq_puts(m, "# commands\n");
 	for (i = 0; i < ARRAY_SIZE(lab_commands); i++)
-		seq_printf(m, "#   %s %s\n", lab_commands[i].verb,
-			   lab_commands[i].usage);
+		lab_show_lines(m, lab_commands[i].verb, lab_commands[i].usage);
 	seq_puts(m, "# models\n");
 	for (p = lab_presets; p->name; p++)
-		seq_printf(m, "#   %s\t%s\n", p->name, p->settings);
+		lab_show_lines(m, p->name, p->settings);
 	seq_puts(m, "# parameters\n");
 	lab_params_help(m);
 	mutex_lock(&lab_mutex);

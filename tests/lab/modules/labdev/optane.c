@@ -109,8 +109,10 @@ static void lab_optane_forget(struct lab_dev *dev)
 
 static int lab_optane_create(struct lab_dev *dev)
 {
-	dev->model = kzalloc(sizeof(struct lab_optane_state), GFP_KERNEL);
-	return dev->model ? 0 : -ENOMEM;
+	struct lab_optane_state *o = kzalloc(sizeof(*o), GFP_KERNEL);
+
+	dev->model = o;
+	return o ? 0 : -ENOMEM;
 }
 
 static void lab_optane_destroy(struct lab_dev *dev)

@@ -23,22 +23,23 @@ struct lab_param {
 	.key = _key, .offset = offsetof(struct lab_params, _field),	\
 	.min = _min, .max = _max, .help = _help,			\
 }
+
 #define SECOND 1000000000ULL
 
 static const struct lab_param lab_param_table[] = {
 	PARAM("size_mb", size_mb, 1, 1ULL << 30, "capacity, MiB"),
-	PARAM("lbs", lbs, 512, 4096, "logical block size, bytes: also what a torn write is torn at"),
+	PARAM("lbs", lbs, 512, 4096, "logical block; a write is torn at it"),
 	PARAM("pbs", pbs, 512, 4096, "physical block size, bytes"),
-	PARAM("volatile", has_cache, 0, 1, "has a volatile write cache; takes FLUSH and FUA"),
-	PARAM("discard", discard, 0, 1, "takes discard and write-zeroes; reads zeroes after"),
+	PARAM("volatile", has_cache, 0, 1, "has a volatile cache: FLUSH, FUA"),
+	PARAM("discard", discard, 0, 1, "takes discard and write-zeroes"),
 	PARAM("max_kb", max_kb, 4, 4096, "longest read or write, KiB"),
-	PARAM("tags", tags, 1, 65536, "commands accepted at once; the submitter of one more sleeps"),
+	PARAM("tags", tags, 1, 65536, "commands at once"),
 	PARAM("seed", seed, 0, U64_MAX, "of jitter and tails"),
-	PARAM("hold_kb", hold_kb, 0, 1 << 20, "unflushed data a power cut may take back, KiB; older data is durable"),
+	PARAM("hold_kb", hold_kb, 0, 1 << 20, "unflushed data at stake in a power cut"),
 	PARAM("fail_us", fail_us, 1, 60000000, "how long a dead device takes to say so"),
 
-	PARAM("read_ns", read_ns, 0, SECOND, "optane: latency of a 4 KiB read, host included"),
-	PARAM("write_ns", write_ns, 0, SECOND, "optane: latency of a 4 KiB write, host included"),
+	PARAM("read_ns", read_ns, 0, SECOND, "optane: a 4 KiB read, host included"),
+	PARAM("write_ns", write_ns, 0, SECOND, "optane: a 4 KiB write, host included"),
 	PARAM("channels", channels, 1, 64, "optane: commands served in parallel"),
 	PARAM("read_mbps", read_mbps, 1, 1000000, "optane: streaming, MB/s"),
 	PARAM("write_mbps", write_mbps, 1, 1000000, "optane: streaming, MB/s"),
@@ -55,7 +56,7 @@ static const struct lab_param lab_param_table[] = {
 
 	PARAM("rpm", rpm, 1000, 100000, "disk: rotation"),
 	PARAM("settle_us", settle_us, 0, 1000000, "disk: shortest seek"),
-	PARAM("stroke_us", stroke_us, 0, 1000000, "disk: what a seek over all tracks takes on top"),
+	PARAM("stroke_us", stroke_us, 0, 1000000, "disk: on top, for a seek over all tracks"),
 	PARAM("outer_mbps", outer_mbps, 1, 10000, "disk: media rate at sector 0, MB/s"),
 	PARAM("inner_mbps", inner_mbps, 1, 10000, "disk: media rate at the last sector, MB/s"),
 	PARAM("link_mbps", link_mbps, 1, 100000, "disk: rate of the interface, MB/s"),
@@ -98,9 +99,9 @@ static int lab_params_apply(struct lab_params *par, struct lab_words *w)
 
 /* What holds for every preset unless it says otherwise. */
 static const char lab_defaults[] =
-	"size_mb=1024 lbs=512 pbs=4096 volatile=0 discard=0 max_kb=1024 "
-	"tags=1024 seed=1 hold_kb=32768 fail_us=1000 channels=8 read_mbps=1000 "
-	"write_mbps=1000 rpm=7200 outer_mbps=150 inner_mbps=80 link_mbps=500 "
+	"size_mb=1024 lbs=512 pbs=4096 volatile=0 discard=0 max_kb=1024\n"
+	"tags=1024 seed=1 hold_kb=32768 fail_us=1000 channels=8 read_mbps=1000\n"
+	"write_mbps=1000 rpm=7200 outer_mbps=150 inner_mbps=80 link_mbps=500\n"
 	"cache_kb=32768 cache_slots=128 ahead_kb=4096 ncq=32";
 
 static int lab_params_preset(struct lab_params *par, const char *settings)

@@ -28,7 +28,7 @@ struct lab_page {
 
 /*
  * What one write does to one page: while it is in flight, and on a device with
- * a volatile cache also from its acknowledgement until it is durable.
+ * a volatile cache also from its acknowledgment until it is durable.
  */
 struct lab_part {
 	struct list_head node;		/* io->parts, later dev->unstable */
@@ -65,7 +65,7 @@ void lab_bio_fetch(struct bio *bio, struct bvec_iter *at, u8 *to,
 
 /* volatile.c */
 void lab_write(struct lab_dev *dev, struct lab_io *io);
-void lab_flush(struct lab_dev *dev, u64 upto);
+void lab_flush(struct lab_dev *dev, u64 last);
 void lab_settle_all(struct lab_dev *dev);
 void lab_lose_power(struct lab_dev *dev, u64 seed);
 

@@ -2,7 +2,7 @@
 /*
  * Durability.  A completed write is visible at once; on a device with a
  * volatile cache it also stays on dev->unstable, as parts with their data,
- * until a flush that was sent after its acknowledgement completes.  FUA makes
+ * until a flush that was sent after its acknowledgment completes.  FUA makes
  * one write durable, and no older version of the same sectors can come back.
  *
  * This is the promise of the interface, not a model of any drive's cache: the
@@ -22,14 +22,14 @@ static void lab_part_retire(struct lab_dev *dev, struct lab_part *part)
 	lab_part_release(dev, part);
 }
 
-/* What is acknowledged up to @upto becomes durable. */
-void lab_flush(struct lab_dev *dev, u64 upto)
+/* What is acknowledged up to @last becomes durable. */
+void lab_flush(struct lab_dev *dev, u64 last)
 {
 	struct lab_part *part, *next;
 
 	lockdep_assert_held(&dev->lock);
 	list_for_each_entry_safe(part, next, &dev->unstable, node) {
-		if (part->ack > upto)
+		if (part->ack > last)
 			break;
 		lab_part_retire(dev, part);
 	}
@@ -120,7 +120,7 @@ void lab_write(struct lab_dev *dev, struct lab_io *io)
 /*
  * Power is lost.  Writes in flight may have reached the cache or the medium in
  * part, so they join the acknowledged ones; then each write's luck decides.
- * Survivors are applied in the order of their acknowledgement: as any of them
+ * Survivors are applied in the order of their acknowledgment: as any of them
  * may be missing, any version of a sector can be the one that is found.
  */
 static void lab_lose_cache(struct lab_dev *dev, struct lab_luck *luck)

@@ -10,9 +10,15 @@
 
 #define LAB_EXTENT_SECTORS	2048	/* the longest that joining makes */
 
-#define lab_for_each_extent(e, c) \
-	for ((e) = (c)->extent; (e) < (c)->extent + (c)->slots; (e)++) \
-		if ((e)->used)
+/* The next one in use after @e (NULL: the first); NULL at the end. */
+static struct lab_extent *lab_extent_next(const struct lab_wcache *c,
+					  struct lab_extent *e)
+{
+	for (e = e ? e + 1 : c->extent; e < c->extent + c->slots; e++)
+		if (e->used)
+			return e;
+	return NULL;
+}
 
 int lab_wcache_init(struct lab_wcache *c, const struct lab_geometry *g,
 		    const struct lab_params *par)
@@ -39,9 +45,9 @@ void lab_wcache_empty(struct lab_wcache *c)
 static struct lab_extent *lab_wcache_covering(struct lab_wcache *c, u64 start,
 					      u64 end)
 {
-	struct lab_extent *e;
+	struct lab_extent *e = NULL;
 
-	lab_for_each_extent(e, c)
+	while ((e = lab_extent_next(c, e)))
 		if (!e->writing && start >= e->start && end <= e->end)
 			return e;
 	return NULL;
@@ -50,9 +56,9 @@ static struct lab_extent *lab_wcache_covering(struct lab_wcache *c, u64 start,
 static struct lab_extent *lab_wcache_join(struct lab_wcache *c, u64 start,
 					  u64 end)
 {
-	struct lab_extent *e;
+	struct lab_extent *e = NULL;
 
-	lab_for_each_extent(e, c) {
+	while ((e = lab_extent_next(c, e))) {
 		if (e->writing || e->end - e->start + end - start >
 				  LAB_EXTENT_SECTORS)
 			continue;
@@ -106,9 +112,9 @@ struct lab_extent *lab_wcache_admit(struct lab_wcache *c, u64 start, u64 end)
 
 bool lab_wcache_holds(const struct lab_wcache *c, u64 start, u64 end)
 {
-	const struct lab_extent *e;
+	struct lab_extent *e = NULL;
 
-	lab_for_each_extent(e, c)
+	while ((e = lab_extent_next(c, e)))
 		if (start >= e->start && end <= e->end)
 			return true;
 	return false;
@@ -117,11 +123,11 @@ bool lab_wcache_holds(const struct lab_wcache *c, u64 start, u64 end)
 /* Nearly full, or somebody waits: write even while there is reading to do. */
 bool lab_wcache_pressed(const struct lab_wcache *c)
 {
-	const struct lab_extent *e;
+	struct lab_extent *e = NULL;
 
 	if (c->held * 4 >= c->capacity * 3 || c->nr_used * 4 >= c->slots * 3)
 		return true;
-	lab_for_each_extent(e, c)
+	while ((e = lab_extent_next(c, e)))
 		if (!list_empty(&e->waiters))
 			return true;
 	return false;
@@ -130,9 +136,9 @@ bool lab_wcache_pressed(const struct lab_wcache *c)
 /* Is something left of what came in up to @ticket? */
 bool lab_wcache_older(const struct lab_wcache *c, u64 ticket)
 {
-	const struct lab_extent *e;
+	struct lab_extent *e = NULL;
 
-	lab_for_each_extent(e, c)
+	while ((e = lab_extent_next(c, e)))
 		if (e->ticket <= ticket)
 			return true;
 	return false;
@@ -140,21 +146,21 @@ bool lab_wcache_older(const struct lab_wcache *c, u64 ticket)
 
 /*
  * The extent that the head reaches first, those with waiters before others.
- * Extents later than ticket @upto are left alone: a flush does not wait for
+ * Extents later than ticket @last are left alone: a flush does not wait for
  * writes that came after it.
  */
-struct lab_extent *lab_wcache_nearest(struct lab_wcache *c, u64 upto,
+struct lab_extent *lab_wcache_nearest(struct lab_wcache *c, u64 last,
 				      const struct lab_place *head, u64 now,
 				      u64 *reach)
 {
-	struct lab_extent *e, *best = NULL;
+	struct lab_extent *e = NULL, *best = NULL;
 	bool urgent = false;
 	u64 ns;
 
-	lab_for_each_extent(e, c) {
+	while ((e = lab_extent_next(c, e))) {
 		bool waited_for = !list_empty(&e->waiters);
 
-		if (e->ticket > upto || (urgent && !waited_for))
+		if (e->ticket > last || (urgent && !waited_for))
 			continue;
 		ns = lab_reach_ns(c->geometry, head, &e->place, now);
 		if (best && ns >= *reach && urgent == waited_for)

@@ -34,7 +34,7 @@ struct lab_extent *lab_wcache_admit(struct lab_wcache *c, u64 start, u64 end);
 bool lab_wcache_holds(const struct lab_wcache *c, u64 start, u64 end);
 bool lab_wcache_pressed(const struct lab_wcache *c);
 bool lab_wcache_older(const struct lab_wcache *c, u64 ticket);
-struct lab_extent *lab_wcache_nearest(struct lab_wcache *c, u64 upto,
+struct lab_extent *lab_wcache_nearest(struct lab_wcache *c, u64 last,
 				      const struct lab_place *head, u64 now,
 				      u64 *reach);
 void lab_wcache_written(struct lab_wcache *c, struct lab_extent *e);
