@@ -55,7 +55,7 @@ check-full:			## all of them, with the slow ones
 
 .PHONY: check-kernels
 check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
-	@tests/static/run --kernels
+	@tests/static/run
 
 .PHONY: install
 install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,

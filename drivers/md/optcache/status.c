@@ -59,7 +59,10 @@ static u64 dirty(struct oc_core *core)
 
 static u64 fresh(struct oc_core *core)
 {
-	return READ_ONCE(core->fresh.head) - READ_ONCE(core->fresh.tail);
+	const u32 tail = READ_ONCE(core->fresh.tail);
+
+	smp_rmb(); /* head does not lag behind */
+	return READ_ONCE(core->fresh.head) - tail;
 }
 
 static u64 memory(struct oc_core *core)
