@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * create: put a new cache in front of a disk.
+ *
+ *	1. everything that could be wrong is found out; nothing was written yet
+ *	2. the cache device is formatted
+ *	3. the dm device is made
+ *
+ * Both devices stay opened exclusively until 3, so that nobody mounts the disk in
+ * between.
+ */
+#include "activate.h"
+#include "cache.h"
+#include "exits.h"
+#include "formatting.h"
+#include "human.h"
+#include "json.h"
+#include "say.h"
+#include "supers.h"
+#include "verb.h"
+
+#define KEY_NAME	'n'
+
+static struct {
+	struct formatting f;
+	const char *name;
+} create_opt;
+
+static const struct argp_option options[] = {
+	{ "name", KEY_NAME, "NAME", 0, "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
+	{ "mode", KEY_MODE, "MODE", 0, "writeback (default), writethrough, writearound or passthrough", 0 },
+	{ "set", KEY_SET, "KEY=VALUE", 0, "Set an option; may be repeated", 0 },
+	{ "force", KEY_FORCE, NULL, 0, "Erase what the cache device holds", 0 },
+	{ "yes", KEY_YES, NULL, 0, "Do not ask", 0 },
+	{ 0 }
+};
+
+static int option(int key, const char *arg)
+{
+	if (key != KEY_NAME)
+		return formatting_option(&create_opt.f, key, arg);
+	if (!cache_name_valid(arg))
+		return fail(OC_EXIT_USAGE, "Give another one",
+			    "'%s' is no name for a device (letters, digits and #+-.:=@_)", arg);
+	create_opt.name = arg;
+	return 0;
+}
+
+static void report(const char *name, const struct dev *cache, const struct dev *origin,
+		   const struct oc_super *sb, bool json)
+{
+	struct json_object *o;
+
+	if (json) {
+		o = json_object_new_object();
+		json_text(o, "name", name);
+		json_text(o, "cache", cache->path);
+		json_text(o, "origin", origin->path);
+		json_object_object_add(o, "superblock", json_super(sb));
+		json_print(o);
+		return;
+	}
+	tell("/dev/mapper/%s: %s with %s of cache on %s", name, origin->path,
+	     human_bytes((u64)sb->geo.nr_slots * sb->geo.slot_size).text, cache->path);
+	tell("Use /dev/mapper/%s in place of %s from now on", name, origin->path);
+}
+
+/* Everything before the first write. */
+static int check(const struct dev *cache, const struct dev *origin, char name[DM_NAME_MAX],
+		 struct oc_geometry *geo)
+{
+	int code;
+
+	code = activate_name(create_opt.name, origin, name);
+	if (!code)
+		code = activate_check(name);
+	if (!code)
+		code = activate_check_stack(cache, origin, create_opt.f.yes);
+	if (!code)
+		code = formatting_check(&create_opt.f, cache, origin, geo);
+	return code;
+}
+
+static int create(struct dev *cache, struct dev *origin, bool json)
+{
+	dev_t cache_dev = cache->rdev, origin_dev = origin->rdev;
+	char name[DM_NAME_MAX];
+	struct oc_geometry geo;
+	struct oc_super sb;
+	int code;
+
+	code = check(cache, origin, name, &geo);
+	if (!code)
+		code = formatting_run(&create_opt.f, cache, &geo, &sb);
+	if (code)
+		return code;
+	/* the kernel wants them for itself */
+	dev_close(cache);
+	dev_close(origin);
+	code = activate_run(name, &sb, cache_dev, origin_dev, &create_opt.f.opt);
+	if (!code)
+		report(name, cache, origin, &sb, json);
+	return code;
+}
+
+static int open_origin(struct dev *cache, const char *path, bool json)
+{
+	struct dev origin;
+	int code;
+
+	code = dev_open(&origin, path, DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
+	if (code)
+		return code;
+	code = create(cache, &origin, json);
+	dev_close(&origin);
+	return code;
+}
+
+static int run(const struct verb_args *args)
+{
+	struct dev cache;
+	int code;
+
+	code = formatting_options_done(&create_opt.f);
+	if (code)
+		return code;
+	if (!strcmp(args->arg[0], args->arg[1]))
+		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
+			    "%s cannot be the cache of itself", args->arg[0]);
+	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
+	if (code)
+		return code;
+	code = open_origin(&cache, args->arg[1], args->json);
+	dev_close(&cache);
+	return code;
+}
+
+const struct verb verb_create = {
+	.name = "create",
+	.args_doc = "CACHE_DEV ORIGIN_DEV",
+	.summary = "put a new cache in front of a disk",
+	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV and bring the pair up as /dev/mapper/NAME. What is on the disk stays; what is on the cache device is erased, which needs --force if there is anything. Neither may be in use.",
+	.options = options,
+	.min_args = 2,
+	.max_args = 2,
+	.has_json = true,
+	.option = option,
+	.run = run,
+};

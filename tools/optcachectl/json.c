@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* JSON output. */
+#include <optcache/options.h>
+
+#include "json.h"
+#include "supers.h"
+
+void json_print(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+void json_print_line(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+	json_object_put(o);
+}
+
+static struct json_object *json_geometry(const struct oc_geometry *geo)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_number(o, "cache_sectors", geo->cache_sectors);
+	json_number(o, "origin_sectors", geo->origin_sectors);
+	json_number(o, "journal_start", geo->journal_start);
+	json_number(o, "journal_size", geo->journal_size);
+	json_number(o, "journal_unit", geo->journal_unit);
+	json_number(o, "table_start", geo->table_start);
+	json_number(o, "table_pages", geo->nr_pages);
+	json_number(o, "data_start", geo->data_start);
+	json_number(o, "slots", geo->nr_slots);
+	json_number(o, "slot_size", geo->slot_size);
+	return o;
+}
+
+static struct json_object *json_saved_options(const struct oc_super *sb)
+{
+	struct json_object *o = json_object_new_object();
+	struct oc_options opt = { 0 };
+	char text[24];
+	unsigned int i;
+
+	for (i = 0; i < OPTCACHE_NR_OPTIONS; i++) {
+		if (!(sb->option_mask & 1U << i))
+			continue;
+		opt.value[i] = sb->option[i];
+		if (i == OPTCACHE_OPT_MODE)
+			json_text(o, oc_option_desc[i].key,
+				  oc_option_text(&opt, i, text, sizeof(text)));
+		else
+			json_number(o, oc_option_desc[i].key, sb->option[i]);
+	}
+	return o;
+}
+
+struct json_object *json_super(const struct oc_super *sb)
+{
+	struct json_object *o = json_object_new_object();
+	char text[UUID_TEXT];
+
+	json_number(o, "version", OPTCACHE_VERSION);
+	uuid_text(sb->uuid, text);
+	json_text(o, "uuid", text);
+	uuid_text(sb->origin_uuid, text);
+	json_text(o, "origin_uuid", text);
+	json_number(o, "seq", sb->seq);
+	json_number(o, "generation", sb->generation);
+	json_number(o, "features_compat", sb->features_compat);
+	json_flag(o, "clean_stop", sb->flags & OPTCACHE_SUPER_CLEAN_STOP);
+	json_flag(o, "failed", sb->flags & OPTCACHE_SUPER_FAILED);
+	json_number(o, "epoch", sb->epoch);
+	json_number(o, "tail_lsn", sb->tail_lsn);
+	json_number(o, "tail_offset", sb->tail_offset);
+	json_number(o, "tail_epoch", sb->tail_epoch);
+	json_text(o, "fingerprint",
+		  sb->fingerprint_type == OPTCACHE_FINGERPRINT_ENDS ? "ends" : "none");
+	json_number(o, "fingerprint_head", sb->fingerprint_head);
+	json_number(o, "fingerprint_tail", sb->fingerprint_tail);
+	json_object_object_add(o, "options", json_saved_options(sb));
+	json_object_object_add(o, "geometry", json_geometry(&sb->geo));
+	return o;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* States, their meaning and advice. */
+#include "state.h"
+
+static const struct state states[] = {
+	{ "ok", "working", NULL },
+	{ "degraded", "errors were met and contained; the data is right",
+	  "See the kernel log for the device. Detach the cache and replace what is failing." },
+	{ "failed", "the cache device cannot take new data any more",
+	  "Save what is dirty: optcachectl flush, then detach. Replace the cache device." },
+	{ "suspended", "stopped on purpose; I/O waits",
+	  "dmsetup resume lets it go on." },
+};
+
+static const struct state unknown = {
+	"unknown", "the module's status line says nothing this tool knows",
+	"Use the optcachectl that belongs to the module.",
+};
+
+/* A lost block is worse than the state alone tells. */
+static const struct state lossy = {
+	"degraded", "dirty blocks could not be read from the cache device: reading them gives errors",
+	"See the kernel log for the blocks. Restore those files from a backup, then detach.",
+};
+
+const struct state *state_of(const struct cache *c)
+{
+	const char *name = c->dm.suspended ? "suspended" : status_text(&c->st, "state");
+	unsigned int i;
+
+	if (name && !strcmp(name, "degraded") && status_count(&c->st, "lost"))
+		return &lossy;
+	for (i = 0; name && i < sizeof(states) / sizeof(states[0]); i++)
+		if (!strcmp(states[i].name, name))
+			return &states[i];
+	return &unknown;
+}
