@@ -12,7 +12,7 @@ mkdir -p /run/lab/results
 
 # busybox modprobe ignores soft dependencies: checksums first, by hand.
 for module in crc32c_generic crc32c_intel virtio_pci nvme virtio_scsi sd_mod \
-	9pnet_virtio 9p dm-mod; do
+	9pnet_virtio 9p dm-mod configfs; do
 	modprobe "$module" 2>/dev/null
 done
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000 results /run/lab/results ||

@@ -52,7 +52,7 @@ def parser():
                      help="a module for the job to load (repeatable)")
     cmd.add_argument("--file", action="append", default=[], metavar="F",
                      help="a file or program for the job (repeatable)")
-    cmd.add_argument("--disk", action="append", default=[], type=qemu.Disk, metavar="SPEC",
+    cmd.add_argument("--disk", action="append", default=[], metavar="SPEC",
                      help=f"QEMU: {qemu.DISK_FORMS} (repeatable)")
     cmd.add_argument("--out", metavar="DIR",
                      help="for logs and results; default build/lab/NAME.JOB, emptied first")
@@ -130,7 +130,8 @@ def cmd_run(args):
     """lab run"""
     target = targets.find(args.name)
     work = job.Job(args.job, args.words, args.module + args.file)
-    machine = run.Machine(args.time, args.mem, args.smp, args.disk)
+    disks = [qemu.Disk(spec) for spec in args.disk]
+    machine = run.Machine(args.time, args.mem, args.smp, disks)
     status, summary = run.run(target, work, machine, args.timeout, args.out, args.verbose)
     print(f"lab: {args.name}: {summary}", file=sys.stderr)
     return status

@@ -27,7 +27,7 @@ TOOLS = ("dmsetup", "fio", "mkfs.ext4", "e2fsck", "mkfs.xfs", "xfs_repair", "blk
 MODULES = ("crc32c_generic", "crc32c_intel", "dm-mod", "dm-bufio", "dm-flakey", "dm-delay",
            "dm-log-writes", "dm-cache", "dm-cache-smq", "dm-writecache", "bcache", "null_blk",
            "scsi_debug", "loop", "nvme", "virtio_pci", "virtio_scsi", "sd_mod", "ext4", "xfs",
-           "9p", "9pnet_virtio")
+           "9p", "9pnet_virtio", "configfs")
 
 # A base archive that was not used for so long (its tools were upgraded) goes.
 UNUSED_S = 24 * 3600
