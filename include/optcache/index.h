@@ -26,7 +26,7 @@
 #define OC_INDEX_MAX_STEPS	128	/* of a walk without lock: an odd chain ends it */
 
 struct oc_stripe {
-	spinlock_t lock;
+	spinlock_t lock;	/* chains of its heads */
 } ____cacheline_aligned_in_smp;
 
 struct oc_index {

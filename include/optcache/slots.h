@@ -47,17 +47,17 @@ enum oc_state {
 	OC_GONE,
 };
 
-#define OC_WORD_BLOCK		((1ULL << 40) - 1)
+#define OC_WORD_BLOCK		(BIT_ULL(40) - 1)
 #define OC_WORD_VALID_SHIFT	40
 #define OC_WORD_STATE_SHIFT	48
 #define OC_WORD_STATE		(7ULL << OC_WORD_STATE_SHIFT)
-#define OC_WORD_DIRTY		(1ULL << 51)
-#define OC_WORD_HOT		(1ULL << 52)
+#define OC_WORD_DIRTY		BIT_ULL(51)
+#define OC_WORD_HOT		BIT_ULL(52)
 #define OC_WORD_FREQ_SHIFT	53
 #define OC_WORD_FREQ		(3ULL << OC_WORD_FREQ_SHIFT)
-#define OC_WORD_READER		(1ULL << 55)
+#define OC_WORD_READER		BIT_ULL(55)
 #define OC_WORD_READERS		(31ULL << 55)
-#define OC_WORD_WRITER		(1ULL << 60)
+#define OC_WORD_WRITER		BIT_ULL(60)
 #define OC_WORD_WRITERS		(15ULL << 60)
 #define OC_WORD_PINS		(OC_WORD_READERS | OC_WORD_WRITERS)
 
@@ -232,6 +232,15 @@ static inline bool oc_slot_unpin_read(struct oc_slots *s, oc_slot_t slot)
 static inline bool oc_slot_unpin_write(struct oc_slots *s, oc_slot_t slot)
 {
 	return oc_slot_unpin(s, slot, OC_WORD_WRITER);
+}
+
+/* One of the pin counters of @slot is full. */
+static inline bool oc_slot_crowded(const struct oc_slots *s, oc_slot_t slot)
+{
+	u64 w = oc_slot_read(s, slot);
+
+	return (w & OC_WORD_READERS) == OC_WORD_READERS ||
+	       (w & OC_WORD_WRITERS) == OC_WORD_WRITERS;
 }
 
 /*

@@ -21,12 +21,18 @@ struct oc_stream {
 };
 
 struct oc_streams {
-	spinlock_t lock;
+	spinlock_t lock;	/* all below */
 	struct oc_stream stream[OC_STREAMS + 1];	/* [0]: head of the LRU ring */
 	u16 hash[OC_STREAM_HASH];
 };
 
 void oc_streams_init(struct oc_streams *st);
+
+/*
+ * Sectors so far of the stream that would go on at @sector, 0 if there is none.
+ * Changes nothing.  Any context.
+ */
+u64 oc_stream_peek(struct oc_streams *st, u64 sector);
 
 /*
  * oc_stream_add - one request of @sectors at @sector

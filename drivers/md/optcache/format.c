@@ -310,15 +310,16 @@ int oc_super_choose(struct oc_super *sb, const struct optcache_super disk[2],
 	for (w = 0; w < OPTCACHE_SUPER_COPIES; w++)
 		err[w] = oc_super_decode(&copy[w], &disk[w], &copy_why[w]);
 
+	if (!err[0] && !err[1] && memcmp(copy[0].uuid, copy[1].uuid, OPTCACHE_UUID_SIZE)) {
+		*why = "superblock: the copies belong to two caches, format the device again";
+		return -EUCLEAN;
+	}
 	if (err[0] && err[1]) {
 		w = super_error_rank(err[1]) > super_error_rank(err[0]);
 	} else if (err[0] || err[1]) {
 		w = err[0] ? 1 : 0;
 		if (super_outdated(&copy[w], &disk[!w], err[!w]))
 			w = !w;
-	} else if (memcmp(copy[0].uuid, copy[1].uuid, OPTCACHE_UUID_SIZE)) {
-		*why = "superblock: the copies belong to two caches, format the device again";
-		return -EUCLEAN;
 	} else {
 		w = copy[1].seq > copy[0].seq;
 	}

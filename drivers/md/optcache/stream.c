@@ -71,6 +71,20 @@ void oc_streams_init(struct oc_streams *st)
 		ring_add(st, i);
 }
 
+u64 oc_stream_peek(struct oc_streams *st, u64 sector)
+{
+	unsigned long flags;
+	u64 row = 0;
+	u16 i;
+
+	spin_lock_irqsave(&st->lock, flags);
+	i = stream_find(st, sector);
+	if (i)
+		row = st->stream[i].sectors;
+	spin_unlock_irqrestore(&st->lock, flags);
+	return row;
+}
+
 u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors)
 {
 	struct oc_stream *s;

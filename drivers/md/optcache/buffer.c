@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Bounce buffers; see buffer.h. */
+#include "buffer.h"
+
+#include <linux/highmem.h>
+
+#define OC_BUFFERS		32
+#define OC_BUFFER_PAGES_MIN	OC_REGION_BLOCKS
+#define OC_BUFFER_PAGES_MAX	1024
+
+static struct oc_buffer *take(struct oc_buffer_pool *pool, u32 nr)
+{
+	struct oc_buffer *b = NULL;
+	unsigned long flags;
+	struct page *page;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	if (pool->nr_free < nr || list_empty(&pool->idle))
+		goto out;
+	b = list_first_entry(&pool->idle, struct oc_buffer, list);
+	list_del_init(&b->list);
+	pool->nr_idle--;
+	pool->nr_free -= nr;
+	for (b->nr = 0; b->nr < nr; b->nr++) {
+		page = list_first_entry(&pool->free, struct page, lru);
+		list_del(&page->lru);
+		b->page[b->nr] = page;
+	}
+out:
+	spin_unlock_irqrestore(&pool->lock, flags);
+	return b;
+}
+
+void oc_buffer_put(struct oc_buffer *b)
+{
+	struct oc_buffer_pool *pool = b->core->buffers;
+	unsigned long flags;
+
+	spin_lock_irqsave(&pool->lock, flags);
+	pool->nr_free += b->nr;
+	while (b->nr)
+		list_add(&b->page[--b->nr]->lru, &pool->free);
+	list_add(&b->list, &pool->idle);
+	pool->nr_idle++;
+	if (pool->nr_idle == pool->nr_buffers)
+		wake_up_all(&pool->wait);
+	spin_unlock_irqrestore(&pool->lock, flags);
+}
+
+static void copy_in(struct oc_buffer *b, struct bio *bio, const struct bvec_iter *from)
+{
+	unsigned int at = oc_sector_offset(b->sector) << SECTOR_SHIFT, n;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+	void *src, *dst;
+
+	__bio_for_each_segment(bv, bio, iter, *from) {
+		src = bvec_kmap_local(&bv);
+		for (n = 0; n < bv.bv_len; ) {
+			unsigned int off = at & (OPTCACHE_BLOCK_SIZE - 1);
+			unsigned int len = min_t(unsigned int, bv.bv_len - n,
+						 OPTCACHE_BLOCK_SIZE - off);
+
+			dst = kmap_local_page(b->page[at >> OPTCACHE_BLOCK_SHIFT]);
+			memcpy(dst + off, src + n, len);
+			kunmap_local(dst);
+			at += len;
+			n += len;
+		}
+		kunmap_local(src);
+	}
+}
+
+struct oc_buffer *oc_buffer_copy(struct oc_io *io, const struct bvec_iter *iter)
+{
+	unsigned int sectors = iter->bi_size >> SECTOR_SHIFT;
+	struct oc_buffer *b;
+
+	b = take(io->core->buffers, oc_nr_blocks(iter->bi_sector, sectors));
+	if (!b)
+		return NULL;
+	b->io = io;
+	b->sector = iter->bi_sector;
+	b->sectors = sectors;
+	b->first = 0;
+	b->run = 0;
+	b->origin_status = BLK_STS_OK;
+	b->cache_status = BLK_STS_OK;
+	copy_in(b, io->bio, iter);
+	return b;
+}
+
+/* Offset and length in sectors of what block @i of the buffer holds. */
+static unsigned int part_of(const struct oc_buffer *b, u32 i, unsigned int *off)
+{
+	sector_t end = oc_sector_offset(b->sector) + b->sectors;
+	unsigned int start = i * OPTCACHE_SECTORS_PER_BLOCK;
+
+	*off = i ? 0 : oc_sector_offset(b->sector);
+	return min_t(sector_t, end - start, OPTCACHE_SECTORS_PER_BLOCK) - *off;
+}
+
+sector_t oc_buffer_add(const struct oc_buffer *b, struct bio *bio, u32 first, u32 nr)
+{
+	unsigned int off, len;
+	u32 i;
+
+	for (i = first; i < first + nr; i++) {
+		len = part_of(b, i, &off);
+		__bio_add_page(bio, b->page[i], len << SECTOR_SHIFT, off << SECTOR_SHIFT);
+	}
+	part_of(b, first, &off);
+	return round_down(b->sector, OPTCACHE_SECTORS_PER_BLOCK) +
+	       first * OPTCACHE_SECTORS_PER_BLOCK + off;
+}
+
+void oc_buffer_install(struct oc_buffer *b)
+{
+	struct oc_core *core = b->core;
+	oc_block_t block = oblock_add(oc_sector_block(b->sector), b->first);
+	unsigned int off, len;
+	u32 i;
+
+	for (i = 0; i < b->run; i++) {
+		len = part_of(b, b->first + i, &off);
+		oc_slot_install(&core->slots, slot_add(b->slot, i),
+				oc_word_make(oblock_add(block, i), oc_sector_mask(off, len),
+					     OC_FRESH));
+		oc_index_insert(&core->index, slot_add(b->slot, i));
+	}
+	oc_fresh_add(core, b->slot, b->run, b->gen);
+}
+
+void oc_buffers_drain(struct oc_core *core)
+{
+	struct oc_buffer_pool *pool = core->buffers;
+
+	wait_event(pool->wait, READ_ONCE(pool->nr_idle) == pool->nr_buffers);
+}
+
+size_t oc_buffers_bytes(const struct oc_core *core)
+{
+	const struct oc_buffer_pool *pool = core->buffers;
+
+	return pool ? sizeof(*pool) + pool->nr_buffers * sizeof(*pool->buffer) +
+		      (size_t)pool->nr_pages * PAGE_SIZE : 0;
+}
+
+int oc_buffers_init(struct oc_core *core)
+{
+	struct oc_buffer_pool *pool;
+	struct page *page;
+	u32 i, pages;
+
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		return -ENOMEM;
+	core->buffers = pool;
+	spin_lock_init(&pool->lock);
+	INIT_LIST_HEAD(&pool->idle);
+	INIT_LIST_HEAD(&pool->free);
+	init_waitqueue_head(&pool->wait);
+	pool->buffer = kvcalloc(OC_BUFFERS, sizeof(*pool->buffer), GFP_KERNEL);
+	if (!pool->buffer)
+		return -ENOMEM;
+	for (i = 0; i < OC_BUFFERS; i++) {
+		pool->buffer[i].core = core;
+		list_add(&pool->buffer[i].list, &pool->idle);
+	}
+	pool->nr_buffers = OC_BUFFERS;
+	pool->nr_idle = OC_BUFFERS;
+
+	/* a quarter byte a slot, but enough for one large bio */
+	pages = clamp_t(u32, core->slots.nr / (4 * PAGE_SIZE), OC_BUFFER_PAGES_MIN,
+			OC_BUFFER_PAGES_MAX);
+	for (i = 0; i < pages; i++) {
+		page = alloc_page(GFP_KERNEL);
+		if (!page)
+			return -ENOMEM;
+		list_add(&page->lru, &pool->free);
+		pool->nr_free++;
+		pool->nr_pages++;
+	}
+	return 0;
+}
+
+void oc_buffers_exit(struct oc_core *core)
+{
+	struct oc_buffer_pool *pool = core->buffers;
+	struct page *page, *next;
+
+	if (!pool)
+		return;
+	list_for_each_entry_safe(page, next, &pool->free, lru)
+		__free_page(page);
+	kvfree(pool->buffer);
+	kfree(pool);
+	core->buffers = NULL;
+}

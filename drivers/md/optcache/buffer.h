@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bounce buffers: the one copy from which both devices are written, or that is kept
+ * when a reader's bio is already done.  The caller's pages may change under I/O, and
+ * are gone when the bio has ended.
+ *
+ * A fixed pool made at start (G6); whoever gets none goes without the cache.
+ */
+#ifndef _OC_BUFFER_H
+#define _OC_BUFFER_H
+
+#include "io.h"
+
+struct oc_buffer {
+	struct list_head list;
+	struct oc_core *core;
+	struct oc_io *io;		/* through.c: the bio to be completed */
+	struct oc_range range;		/* fill.c: the lock taken over from the reader */
+	sector_t sector;		/* of the data, relative to the target */
+	unsigned int sectors;
+	oc_slot_t slot;			/* where run goes */
+	u32 first, run;			/* blocks of the buffer being written to the cache */
+	u64 gen;			/* origin writes to be flushed before it may be recorded */
+	atomic_t pending;
+	blk_status_t origin_status;
+	blk_status_t cache_status;
+	struct work_struct work;
+	u32 nr;				/* pages */
+	struct page *page[OC_REGION_BLOCKS];
+};
+
+struct oc_buffer_pool {
+	spinlock_t lock;		/* idle, free; interrupts off */
+	struct list_head idle;		/* oc_buffer */
+	struct list_head free;		/* pages by their lru */
+	u32 nr_free;
+	u32 nr_pages;
+	u32 nr_idle;
+	u32 nr_buffers;
+	wait_queue_head_t wait;		/* all are idle */
+	struct oc_buffer *buffer;
+};
+
+int oc_buffers_init(struct oc_core *core);
+void oc_buffers_exit(struct oc_core *core);
+size_t oc_buffers_bytes(const struct oc_core *core);
+
+/* Wait until nobody uses a buffer.  Sleeps. */
+void oc_buffers_drain(struct oc_core *core);
+
+/* A buffer for the data of @io (its iter), with a copy of it.  Any context.  NULL if none is free. */
+struct oc_buffer *oc_buffer_copy(struct oc_io *io, const struct bvec_iter *iter);
+void oc_buffer_put(struct oc_buffer *b);
+
+/* Add blocks @first .. @first + @nr - 1 of the buffer to @bio.  Return: sector of the first. */
+sector_t oc_buffer_add(const struct oc_buffer *b, struct bio *bio, u32 first, u32 nr);
+
+/* Install what was written to slots b->slot .. as FRESH, and promise it to the journal. */
+void oc_buffer_install(struct oc_buffer *b);
+
+#endif /* _OC_BUFFER_H */

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What happens when a device has answered a user's bio.  Runs in the device's
+ * completion context; whatever must sleep is deferred.
+ */
+#include "io.h"
+
+#include <linux/device-mapper.h>
+
+void oc_io_unpin(struct oc_io *io, oc_slot_t slot, bool write)
+{
+	struct oc_core *core = io->core;
+	bool last;
+
+	if (write)
+		last = oc_slot_unpin_write(&core->slots, slot);
+	else
+		last = oc_slot_unpin_read(&core->slots, slot);
+	if (unlikely(last))
+		oc_index_release(&core->index, slot);
+	if (unlikely(READ_ONCE(core->starved)))
+		oc_feed(core);
+}
+
+static void unpin_run(struct oc_io *io, bool write)
+{
+	u32 i;
+
+	for (i = 0; i < io->nr; i++)
+		oc_io_unpin(io, slot_add(io->slot, i), write);
+}
+
+void oc_io_finish(struct oc_io *io, blk_status_t status)
+{
+	io->kind = OC_IO_IDLE;
+	io->flags &= ~OC_IO_FINISH;
+	io->bio->bi_status = status;
+	bio_endio(io->bio);
+}
+
+/* Send the bio again, as it came. */
+static bool route_again(struct oc_io *io)
+{
+	struct bio *bio = io->bio;
+
+	bio->bi_iter = io->iter;
+	bio->bi_status = BLK_STS_OK;
+	/* a bio that pieces were split from has counted down to zero */
+	atomic_set(&bio->__bi_remaining, 1);
+	io->flags |= OC_IO_NOCACHE;
+	io->kind = OC_IO_IDLE;
+	io->credits = 0;
+	io->bypass = false;
+	oc_defer(io);
+	return false;
+}
+
+static bool is_media_error(blk_status_t status)
+{
+	return status != BLK_STS_OK && status != BLK_STS_AGAIN;
+}
+
+/* A write reached the cache.  FUA: its mapping must be durable too. */
+static bool finish_write(struct oc_io *io)
+{
+	struct oc_journal *j = &io->core->journal;
+
+	if (!(io->bio->bi_opf & REQ_FUA) || oc_journal_settled(j))
+		return true;
+	io->flags |= OC_IO_FINISH;
+	io->status = BLK_STS_OK;
+	return !oc_journal_wait_io(j, io);
+}
+
+/*
+ * A cached read failed: what is clean the origin has as well.  On the second failure
+ * what was asked for is dirty, and gone.
+ */
+static bool end_read_hit(struct oc_io *io, blk_status_t status)
+{
+	struct oc_core *core = io->core;
+
+	unpin_run(io, false);
+	if (likely(!is_media_error(status)))
+		return true;
+	oc_count(core, cache_errors);
+	oc_core_degrade(core, OC_DEGRADED, "reading the cache device failed");
+	if (io->flags & OC_IO_NOCACHE) {
+		oc_count_add(core, lost, io->nr);
+		return true;
+	}
+	return route_again(io);
+}
+
+static bool end_write_hit(struct oc_io *io, blk_status_t status)
+{
+	unpin_run(io, true);
+	if (likely(!status))
+		return finish_write(io);
+	if (is_media_error(status)) {
+		oc_count(io->core, cache_errors);
+		oc_core_degrade(io->core, OC_DEGRADED, "writing the cache device failed");
+	}
+	return true;
+}
+
+static bool end_extend(struct oc_io *io, blk_status_t status)
+{
+	struct oc_core *core = io->core;
+	struct oc_journal *j = &core->journal;
+	unsigned long flags;
+	u64 word;
+
+	if (!status) {
+		oc_journal_lock(j, flags);
+		word = oc_slot_extend(&core->slots, io->slot,
+				      oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
+						     io->iter.bi_size >> SECTOR_SHIFT));
+		if (word) {
+			oc_journal_map(j, io->slot, word);
+			io->credits--;
+		}
+		oc_journal_unlock(j, flags);
+	}
+	oc_journal_unreserve(j, io->credits);
+	io->credits = 0;
+	oc_io_unlock(io);
+	return end_write_hit(io, status);
+}
+
+/* The old version of @block, if any, makes room for a new one.  Journal lock held. */
+static void supersede(struct oc_io *io, oc_block_t block)
+{
+	struct oc_core *core = io->core;
+	oc_slot_t old;
+	bool ending;
+	u64 was;
+
+	old = oc_index_find_locked(&core->index, block, &ending);
+	if (old == OC_NO_SLOT || !oc_slot_kill(&core->slots, old, ~0U, &was))
+		return;
+	if (oc_word_state(was) == OC_FRESH)
+		return;		/* never recorded; fresh.c frees it */
+	oc_journal_unmap(&core->journal, old);
+	io->credits--;
+}
+
+/*
+ * New versions are on the cache device: map them.  The UNMAP of an old one comes
+ * first, so when the journal is cut between both, the block falls back to the
+ * origin; it was clean there, hence the same bytes.
+ */
+static void map_new(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	struct oc_journal *j = &core->journal;
+	oc_block_t block = oc_sector_block(io->iter.bi_sector);
+	unsigned int off = oc_sector_offset(io->iter.bi_sector);
+	unsigned int left = io->iter.bi_size >> SECTOR_SHIFT, len;
+	unsigned long flags;
+	oc_slot_t slot;
+	u64 word;
+	u32 i;
+
+	oc_journal_lock(j, flags);
+	for (i = 0; i < io->nr; i++, left -= len, off = 0) {
+		len = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
+		slot = slot_add(io->slot, i);
+		word = oc_word_make(oblock_add(block, i), oc_sector_mask(off, len), OC_LIVE) |
+		       OC_WORD_DIRTY | OC_WORD_HOT;
+		supersede(io, oblock_add(block, i));
+		oc_slot_install(&core->slots, slot, word);
+		oc_index_insert(&core->index, slot);
+		oc_journal_map(j, slot, word);
+		io->credits--;
+	}
+	oc_journal_unlock(j, flags);
+}
+
+static bool end_new(struct oc_io *io, blk_status_t status)
+{
+	struct oc_core *core = io->core;
+
+	if (!status)
+		map_new(io);
+	else
+		oc_slots_free(&core->slots, io->slot, io->nr);
+	oc_journal_unreserve(&core->journal, io->credits);
+	io->credits = 0;
+	if (is_media_error(status)) {
+		oc_count(core, cache_errors);
+		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
+		return route_again(io);
+	}
+	oc_io_unlock(io);
+	if (status)
+		return true;
+	oc_writeback_kick(core);
+	return finish_write(io);
+}
+
+static bool end_miss(struct oc_io *io, blk_status_t status)
+{
+	if (is_media_error(status))
+		oc_count(io->core, origin_errors);
+	else if (!status && io->flags & OC_IO_FILL)
+		oc_fill_begin(io);
+	return true;
+}
+
+static bool end_bypass(struct oc_io *io, blk_status_t status)
+{
+	/* even a failed write may have changed something */
+	oc_origin_wrote(io->core);
+	if (is_media_error(status))
+		oc_count(io->core, origin_errors);
+	return true;
+}
+
+bool oc_io_end(struct oc_io *io, blk_status_t *status)
+{
+	enum oc_io_kind kind = io->kind;
+	bool done = true;
+
+	io->kind = OC_IO_IDLE;
+	switch (kind) {
+	case OC_IO_READ_HIT:
+		done = end_read_hit(io, *status);
+		break;
+	case OC_IO_WRITE_HIT:
+		done = end_write_hit(io, *status);
+		break;
+	case OC_IO_EXTEND:
+		done = end_extend(io, *status);
+		break;
+	case OC_IO_NEW:
+		done = end_new(io, *status);
+		break;
+	case OC_IO_MISS:
+		done = end_miss(io, *status);
+		break;
+	case OC_IO_BYPASS:
+		done = end_bypass(io, *status);
+		break;
+	default:
+		break;
+	}
+	if (done)
+		oc_io_unlock(io);
+	return done;
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Life of a core: made by the first table that names a pair of devices, handed to the
+ * next table on reload, gone with the last.
+ *
+ *	NEW -resume-> RUNNING -suspend-> STOPPED -resume-> RUNNING ...
+ *
+ * Metadata is read at the first resume and not in the constructor: only then is it
+ * sure that no other table of this device still works on it (hazard 15).  A stop
+ * leaves memory and devices in agreement; a later start of the same core only checks that
+ * nobody has written the superblock since (hazard 19).
+ *
+ * registry_lock (mutex) protects the registry and core->users; admin of a core is
+ * taken inside it.
+ */
+#include "buffer.h"
+#include "compat.h"
+#include "io.h"
+#include "sysfs.h"
+
+#include <linux/device-mapper.h>
+
+static LIST_HEAD(registry);
+static DEFINE_MUTEX(registry_lock);
+
+/* ---- the registry ---------------------------------------------------- */
+
+static bool uses(const struct oc_core *core, dev_t dev)
+{
+	return core->cache_devt == dev || core->origin_devt == dev;
+}
+
+static void free_workqueues(struct oc_core *core)
+{
+	struct workqueue_struct *wq[] = {
+		core->wb_wq, core->bg_wq, core->wq, core->journal_wq
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(wq); i++)
+		if (wq[i])
+			destroy_workqueue(wq[i]);
+}
+
+static int alloc_workqueues(struct oc_core *core)
+{
+	core->wb_wq = alloc_workqueue("optcache_wb", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	core->bg_wq = alloc_workqueue("optcache_bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	core->wq = alloc_workqueue("optcache", WQ_MEM_RECLAIM | WQ_HIGHPRI | OC_WQ_PERCPU, 0);
+	core->journal_wq = alloc_workqueue("optcache_journal",
+					   WQ_MEM_RECLAIM | WQ_HIGHPRI | OC_WQ_PERCPU, 0);
+	return core->wb_wq && core->bg_wq && core->wq && core->journal_wq ? 0 : -ENOMEM;
+}
+
+static void core_free(struct oc_core *core)
+{
+	free_workqueues(core);
+	bioset_exit(&core->split_bs);
+	bioset_exit(&core->bs);
+	free_percpu(core->stats);
+	if (core->super_page)
+		__free_page(core->super_page);
+	kfree(core);
+}
+
+static void init_locks(struct oc_core *core)
+{
+	mutex_init(&core->admin);
+	mutex_init(&core->super_lock);
+	mutex_init(&core->flushed_lock);
+	spin_lock_init(&core->flush_lock);
+	INIT_LIST_HEAD(&core->flushing);
+	INIT_WORK(&core->flush_work, oc_flush_work);
+	INIT_WORK(&core->evict_work, oc_evict_work);
+	INIT_WORK(&core->save_work, oc_super_save_work);
+	INIT_DELAYED_WORK(&core->drop_work, oc_drop_work);
+	oc_ranges_init(&core->ranges);
+	oc_streams_init(&core->streams);
+	oc_fresh_init(core);
+	oc_defer_init(core);
+}
+
+static struct oc_core *core_alloc(void)
+{
+	struct oc_core *core = kzalloc(sizeof(*core), GFP_KERNEL);
+
+	if (!core)
+		return NULL;
+	init_locks(core);
+	core->stats = alloc_percpu(struct oc_stats);
+	core->super_page = alloc_page(GFP_KERNEL);
+	if (!core->stats || !core->super_page || alloc_workqueues(core) ||
+	    bioset_init(&core->split_bs, BIO_POOL_SIZE, offsetof(struct oc_piece, bio), 0) ||
+	    bioset_init(&core->bs, BIO_POOL_SIZE * 16, 0, BIOSET_NEED_BVECS)) {
+		core_free(core);
+		return NULL;
+	}
+	return core;
+}
+
+struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
+			    struct block_device *origin, char why[OC_WHY_MAX])
+{
+	struct mapped_device *md = dm_table_get_md(ti->table);
+	struct oc_core *core;
+
+	mutex_lock(&registry_lock);
+	list_for_each_entry(core, &registry, registry) {
+		if (!uses(core, cache->bd_dev) && !uses(core, origin->bd_dev))
+			continue;
+		if (core->md == md && core->cache_devt == cache->bd_dev &&
+		    core->origin_devt == origin->bd_dev) {
+			core->users++;
+			goto out;
+		}
+		snprintf(why, OC_WHY_MAX,
+			 "a device is already part of the cache under %s: detach that one first",
+			 dm_device_name(core->md));
+		core = ERR_PTR(-EBUSY);
+		goto out;
+	}
+	core = core_alloc();
+	if (!core) {
+		snprintf(why, OC_WHY_MAX, "out of memory");
+		core = ERR_PTR(-ENOMEM);
+		goto out;
+	}
+	core->users = 1;
+	core->md = md;
+	core->cache_devt = cache->bd_dev;
+	core->origin_devt = origin->bd_dev;
+	list_add(&core->registry, &registry);
+out:
+	mutex_unlock(&registry_lock);
+	return core;
+}
+
+static void core_unload(struct oc_core *core);
+
+void oc_core_put(struct oc_core *core)
+{
+	mutex_lock(&registry_lock);
+	if (--core->users) {
+		mutex_unlock(&registry_lock);
+		return;
+	}
+	list_del(&core->registry);
+	mutex_unlock(&registry_lock);
+
+	oc_core_suspend(core);
+	core_unload(core);
+	core_free(core);
+}
+
+/* ---- starting -------------------------------------------------------- */
+
+static int check_pair(struct oc_core *core, const struct oc_super *sb)
+{
+	if (sb->geo.origin_sectors != core->origin_sectors) {
+		DMERR("%s: this cache was made for an origin of %llu sectors, not %llu: check the device names",
+		      dm_device_name(core->md), sb->geo.origin_sectors,
+		      (unsigned long long)core->origin_sectors);
+		return -EINVAL;
+	}
+	if (sb->geo.cache_sectors > bdev_nr_sectors(core->cache)) {
+		DMERR("%s: the cache device has shrunk from %llu to %llu sectors",
+		      dm_device_name(core->md), sb->geo.cache_sectors,
+		      (unsigned long long)bdev_nr_sectors(core->cache));
+		return -EINVAL;
+	}
+	if (sb->flags & OPTCACHE_SUPER_FAILED) {
+		DMERR("%s: the cache had failed before: run optcachectl check",
+		      dm_device_name(core->md));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Saved options count unless they are senseless; then the defaults do. */
+static void take_options(struct oc_core *core, const struct oc_options *table)
+{
+	struct oc_options saved;
+	char why[OC_WHY_MAX];
+
+	oc_options_default(&core->options);
+	oc_super_options(&core->super, &saved);
+	oc_options_merge(&core->options, &saved);
+	if (oc_options_check(&core->options, why)) {
+		DMWARN("%s: saved options are ignored: %s", dm_device_name(core->md), why);
+		oc_options_default(&core->options);
+	}
+	oc_options_merge(&core->options, table);
+}
+
+static void set_pool(struct oc_core *core)
+{
+	u32 nr = core->slots.nr;
+
+	core->free_low = clamp_t(u32, nr / 64, 16, 4096);
+	core->free_high = clamp_t(u32, nr / 32, 32, 8192);
+}
+
+static int core_load(struct oc_core *core, const struct oc_options *table)
+{
+	const char *why;
+	int r;
+
+	r = oc_super_load(core->cache, &core->super, &why);
+	if (r) {
+		DMERR("%s: %s", dm_device_name(core->md), why);
+		return r;
+	}
+	r = check_pair(core, &core->super);
+	if (r)
+		return r;
+	core->data_sector = core->super.geo.data_start >> SECTOR_SHIFT;
+	core->health = OC_OK;
+	take_options(core, table);
+	r = oc_slots_init(&core->slots, core->super.geo.nr_slots);
+	if (!r)
+		r = oc_index_init(&core->index, &core->slots);
+	if (!r)
+		r = oc_journal_init(&core->journal, core);
+	if (!r)
+		r = oc_recover(core);
+	if (!r)
+		r = oc_buffers_init(core);
+	if (!r)
+		r = oc_writeback_init(core);
+	core->victim = kvcalloc(OC_EVICT_BATCH, sizeof(*core->victim), GFP_KERNEL);
+	if (!r && !core->victim)
+		r = -ENOMEM;
+	if (r)
+		return r;
+	oc_policy_init(&core->policy, &core->slots);
+	set_pool(core);
+	return 0;
+}
+
+/* What a crash without power loss left in the devices' caches becomes durable now. */
+static int flush_devices(struct oc_core *core)
+{
+	int r = blkdev_issue_flush(core->cache);
+
+	if (!r)
+		r = blkdev_issue_flush(core->origin);
+	if (r)
+		DMERR("%s: cannot flush the devices: error %d", dm_device_name(core->md), r);
+	return r;
+}
+
+/* The same core starts again: is its superblock still the one it wrote? */
+static int core_check(struct oc_core *core)
+{
+	struct oc_super sb;
+	const char *why;
+	int r;
+
+	r = oc_super_load(core->cache, &sb, &why);
+	if (!r && (sb.seq != core->super.seq ||
+		   memcmp(sb.uuid, core->super.uuid, sizeof(sb.uuid)))) {
+		why = "the cache device was changed while it was suspended: remove the device and create it again";
+		r = -ESTALE;
+	}
+	if (r) {
+		DMERR("%s: %s", dm_device_name(core->md), why);
+		return r;
+	}
+	core->journal.epoch = core->super.epoch + 1;
+	core->journal.epoch_durable = false;
+	return 0;
+}
+
+int oc_core_resume(struct oc_core *core, const struct oc_options *table)
+{
+	struct oc_options opt;
+	int r = 0;
+
+	mutex_lock(&core->admin);
+	if (core->state == OC_CORE_RUNNING)
+		goto out;
+	if (core->state == OC_CORE_NEW) {
+		r = core_load(core, table);
+		if (r)
+			core_unload(core);
+	} else {
+		r = core_check(core);
+		oc_options_merge(&core->options, table);
+	}
+	if (!r)
+		r = flush_devices(core);
+	if (r)
+		goto out;
+	opt = core->options;
+	core->state = OC_CORE_RUNNING;
+	oc_core_apply(core, &opt);
+	oc_writeback_start(core);
+	oc_evict_kick(core);
+out:
+	mutex_unlock(&core->admin);
+	return r;
+}
+
+/* ---- stopping -------------------------------------------------------- */
+
+/* FRESH slots become LIVE as far as the journal has room; a checkpoint makes more. */
+static void settle_fresh(struct oc_core *core)
+{
+	while (!core->journal.failed && oc_fresh_waiting(core)) {
+		if (oc_origin_flush(core))
+			return;
+		flush_work(&core->fresh.work);
+		if (oc_fresh_waiting(core) && oc_checkpoint_run(core, false))
+			return;
+	}
+}
+
+void oc_core_suspend(struct oc_core *core)
+{
+	mutex_lock(&core->admin);
+	if (core->state != OC_CORE_RUNNING)
+		goto out;
+	oc_writeback_stop(core);
+	cancel_delayed_work_sync(&core->drop_work);
+	oc_buffers_drain(core);
+	flush_work(&core->flush_work);
+	cancel_work_sync(&core->evict_work);
+	cancel_work_sync(&core->save_work);
+	settle_fresh(core);
+	flush_work(&core->fresh.work);
+	if (!core->journal.failed) {
+		if (atomic64_read(&core->origin_state.writes) != core->origin_state.flushed)
+			oc_origin_flush(core);
+		oc_checkpoint_run(core, true);
+	}
+	flush_work(&core->journal.work);
+	core->state = OC_CORE_STOPPED;
+out:
+	mutex_unlock(&core->admin);
+}
+
+static void core_unload(struct oc_core *core)
+{
+	oc_writeback_exit(core);
+	oc_buffers_exit(core);
+	cancel_work_sync(&core->fresh.work);
+	cancel_work_sync(&core->flush_work);
+	cancel_work_sync(&core->defer_work);
+	oc_checkpoint_exit(core);
+	oc_journal_exit(&core->journal);
+	oc_index_exit(&core->index);
+	oc_slots_exit(&core->slots);
+	kvfree(core->victim);
+	core->victim = NULL;
+	core->state = OC_CORE_NEW;
+}
+
+/* ---- running --------------------------------------------------------- */
+
+void oc_core_apply(struct oc_core *core, const struct oc_options *opt)
+{
+	lockdep_assert_held(&core->admin);
+	core->options = *opt;
+	WRITE_ONCE(core->mode, opt->value[OPTCACHE_OPT_MODE]);
+	WRITE_ONCE(core->seq_cutoff, opt->value[OPTCACHE_OPT_SEQ_CUTOFF] * (SZ_1K >> SECTOR_SHIFT));
+	oc_super_set_options(core, opt);
+	if (core->state == OC_CORE_RUNNING)
+		oc_writeback_hurry(core);
+}
+
+void oc_core_save(struct oc_core *core)
+{
+	if (core->state == OC_CORE_RUNNING)
+		queue_work(core->bg_wq, &core->save_work);
+}
+
+void oc_core_event(struct oc_core *core)
+{
+	dm_table_event(core->ti->table);
+}
+
+static const char *const health_name[] = { "ok", "degraded", "failed" };
+
+void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *what)
+{
+	if (health > READ_ONCE(core->health)) {
+		WRITE_ONCE(core->health, health);
+		DMERR("%s: %s: the cache is now %s; see optcachectl status",
+		      dm_device_name(core->md), what, health_name[health]);
+	} else {
+		DMERR_LIMIT("%s: %s", dm_device_name(core->md), what);
+	}
+}
+
+size_t oc_core_memory(struct oc_core *core)
+{
+	return sizeof(*core) + num_possible_cpus() * sizeof(struct oc_stats) +
+	       core->journal.pending_max * sizeof(*core->journal.pending) +
+	       oc_checkpoint_bytes(core) + oc_buffers_bytes(core) + oc_writeback_bytes(core);
+}

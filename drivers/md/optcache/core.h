@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One cache: the state that lives as long as the pair of devices is in use, handed
+ * from table to table.
+ *
+ * Lock order (outer to inner):
+ *	admin (mutex)		start, stop, option changes, messages
+ *	super_lock (mutex)	the superblock and its buffer
+ *	flushed_lock (mutex)	origin_state.flushed
+ *	journal.lock		recorded state of the slots
+ *	index stripe, range stripe, fresh.lock, fill.lock, defer_lock, flush_lock
+ *	slots.free_lock
+ */
+#ifndef _OC_CORE_H
+#define _OC_CORE_H
+
+#include <optcache/format.h>
+#include <optcache/index.h>
+#include <optcache/options.h>
+#include <optcache/order.h>
+#include <optcache/policy.h>
+#include <optcache/slots.h>
+#include <optcache/stream.h>
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "journal.h"
+#include "range.h"
+#include "stats.h"
+
+struct mapped_device;
+struct dm_target;
+
+#define DM_MSG_PREFIX	"optcache"
+
+enum oc_core_state {
+	OC_CORE_NEW,		/* nothing read yet */
+	OC_CORE_STOPPED,	/* metadata in memory and on the device agree; no I/O */
+	OC_CORE_RUNNING,
+};
+
+/* What is wrong, as the status line says it; only ever gets worse. */
+enum oc_health {
+	OC_OK,
+	OC_DEGRADED,		/* errors were met and contained */
+	OC_FAILED,		/* the cache device cannot be trusted with new mappings */
+};
+
+/* Does the origin owe a flush?  writes counts completed origin writes. */
+struct oc_origin {
+	atomic64_t writes;
+	u64 flushed;		/* value of writes that the last flush covered; flush worker */
+};
+
+/* Clean slots mapped in memory only, until an origin flush lets the journal know them. */
+struct oc_fresh_entry {
+	oc_slot_t first;
+	u32 nr;
+	u64 gen;		/* may be recorded once origin.flushed >= gen */
+};
+
+#define OC_FRESH_MAX	1024
+
+struct oc_fresh {
+	spinlock_t lock;
+	struct oc_fresh_entry ring[OC_FRESH_MAX];
+	u32 head, tail;		/* free running */
+	u32 reserved;		/* entries promised */
+	struct work_struct work;
+};
+
+struct oc_buffer_pool;
+struct oc_writeback;
+struct oc_checkpoint;
+
+struct oc_core {
+	/* read by every I/O */
+	struct oc_index index;
+	struct block_device *cache;
+	struct block_device *origin;
+	sector_t data_sector;		/* of slot 0 on the cache device */
+	struct oc_slots slots;
+	struct oc_stats __percpu *stats;
+	u32 mode;			/* enum oc_core.opt[MODE], READ_ONCE */
+	u32 seq_cutoff;			/* sectors, 0 = none */
+	enum oc_health health;
+	bool starved;			/* somebody waits for a pin or a piece, see oc_starve() */
+
+	struct oc_ranges ranges;
+	struct oc_journal journal;
+	struct oc_origin origin_state;
+	struct oc_policy policy;
+	struct oc_streams streams;
+	struct oc_fresh fresh;
+
+	/*
+	 * Each queue has one rescuer, so a work item may wait only for work of the
+	 * queues after its own: wb_wq, bg_wq, wq, journal_wq.
+	 */
+	struct workqueue_struct *wb_wq;		/* write-back */
+	struct workqueue_struct *bg_wq;		/* flushes, checkpoints */
+	struct workqueue_struct *wq;		/* routing, eviction: never waits */
+	struct workqueue_struct *journal_wq;	/* commits: wait for the device only */
+	struct bio_set split_bs;	/* pieces of deferred bios, with their oc_io in front */
+	struct bio_set bs;		/* our own I/O */
+
+	spinlock_t defer_lock;
+	struct list_head deferred;	/* oc_io to be routed by defer_work */
+	struct list_head starving;	/* oc_io that found no pin, or no memory for a piece */
+	struct work_struct defer_work;
+	atomic_t nr_pieces;		/* split off and not ended */
+
+	spinlock_t flush_lock;
+	struct list_head flushing;	/* oc_io of flush bios */
+	bool flush_wanted;		/* the origin should be flushed for our own sake */
+	struct work_struct flush_work;
+	struct mutex flushed_lock;	/* origin_state.flushed */
+
+	struct work_struct evict_work;
+	u32 free_low, free_high;	/* evict below, up to */
+	oc_slot_t *victim;		/* evict_work's */
+	struct delayed_work drop_work;
+	u32 drop_next;			/* next slot of drop-clean */
+
+	struct oc_buffer_pool *buffers;
+	struct oc_checkpoint *checkpoint;
+	struct oc_writeback *writeback;
+
+	struct mutex super_lock;
+	struct oc_super super;
+	struct work_struct save_work;
+	struct page *super_page;	/* one copy, to be written */
+
+	struct mutex admin;
+	enum oc_core_state state;
+	struct oc_options options;	/* what is in force; mask: set by table or user */
+	struct mapped_device *md;
+	struct dm_target *ti;		/* of the table in force */
+	struct kobject *kobj;		/* optcache/ in the dm device's sysfs folder */
+
+	struct list_head registry;
+	dev_t cache_devt, origin_devt;
+	unsigned int users;		/* tables; registry lock */
+	sector_t origin_sectors;
+};
+
+/* ---- core.c: life cycle ---- */
+
+/*
+ * Find or make the core of a pair of devices.  Refuses (-EBUSY, @why) when one of
+ * the devices belongs to a cache under another dm device.  Sleeps.
+ */
+struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
+			    struct block_device *origin, char why[OC_WHY_MAX]);
+void oc_core_put(struct oc_core *core);
+
+/*
+ * Read the metadata (first time) and let I/O in.  @table: options of the table line,
+ * they win over saved ones.  Return: 0 or -errno, logged.  Sleeps.
+ */
+int oc_core_resume(struct oc_core *core, const struct oc_options *table);
+/* No user I/O is left: settle everything on the devices.  */
+void oc_core_suspend(struct oc_core *core);
+
+/* New options, checked by the caller, go into force.  admin held. */
+void oc_core_apply(struct oc_core *core, const struct oc_options *opt);
+
+/* Write the options to the superblock soon.  Does not wait. */
+void oc_core_save(struct oc_core *core);
+
+/* Tell user space that something is worth a look (dm event).  Sleeps. */
+void oc_core_event(struct oc_core *core);
+
+/* Memory in use, bytes. */
+size_t oc_core_memory(struct oc_core *core);
+
+/* Remember trouble; never gets better again before the next activation. */
+void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *what);
+
+/* ---- superblock.c: all sleep ---- */
+int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct page *page,
+		    unsigned int bytes);
+int oc_super_load(struct block_device *cache, struct oc_super *sb, const char **why);
+/* Makes the epoch (and whatever else changed) durable. */
+int oc_super_write(struct oc_core *core);
+int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop);
+void oc_super_save_work(struct work_struct *work);
+/* Options to be saved with the next write, and those saved. */
+void oc_super_set_options(struct oc_core *core, const struct oc_options *opt);
+void oc_super_options(const struct oc_super *sb, struct oc_options *opt);
+
+/* ---- recovery.c ---- */
+int oc_recover(struct oc_core *core);	/* slots, index, checkpoint, journal position; sleeps */
+
+/* ---- format.c of the shell: format_dev.c ---- */
+int oc_format(struct block_device *cache, struct block_device *origin, const char **why);
+
+/* ---- checkpoint.c ---- */
+int oc_checkpoint_init(struct oc_core *core);
+void oc_checkpoint_exit(struct oc_core *core);
+/* Room in the journal is getting short.  Any context. */
+void oc_checkpoint_kick(struct oc_core *core);
+/* Write every dirty page and move the tail.  Return: 0 or -errno (the journal has failed).  Sleeps. */
+int oc_checkpoint_run(struct oc_core *core, bool clean_stop);
+/* The slot's page is behind the journal.  Any context. */
+void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot);
+void oc_checkpoint_loaded(struct oc_core *core, u32 page, u64 seq, unsigned int place,
+			  bool behind);
+size_t oc_checkpoint_bytes(const struct oc_core *core);
+
+/* ---- evict.c ---- */
+#define OC_EVICT_BATCH	256
+void oc_evict_work(struct work_struct *work);
+void oc_evict_all(struct oc_core *core);	/* drop everything clean; returns at once */
+void oc_drop_work(struct work_struct *work);
+static inline void oc_evict_kick(struct oc_core *core)
+{
+	if (oc_slots_nr_free(&core->slots) < core->free_low)
+		queue_work(core->wq, &core->evict_work);
+}
+
+/* ---- flush.c ---- */
+int oc_flush_map(struct oc_core *core, struct oc_io *io);
+void oc_flush_work(struct work_struct *work);
+void oc_origin_flush_kick(struct oc_core *core);
+int oc_origin_flush(struct oc_core *core);	/* sleeps */
+static inline void oc_origin_wrote(struct oc_core *core)
+{
+	atomic64_inc(&core->origin_state.writes);
+}
+
+/* ---- fresh.c ---- */
+void oc_fresh_init(struct oc_core *core);
+/* Installed FRESH slots, in the index; the ring records or frees them later. */
+/* Room for one entry, before the slots are written.  Any context. */
+bool oc_fresh_reserve(struct oc_core *core);
+void oc_fresh_unreserve(struct oc_core *core);
+void oc_fresh_add(struct oc_core *core, oc_slot_t first, u32 nr, u64 gen);
+void oc_fresh_settle(struct oc_core *core);	/* origin was flushed, or there is room */
+bool oc_fresh_waiting(struct oc_core *core);	/* some are not recorded yet */
+
+/* ---- writeback.c ---- */
+int oc_writeback_init(struct oc_core *core);
+void oc_writeback_exit(struct oc_core *core);
+void oc_writeback_start(struct oc_core *core);
+void oc_writeback_stop(struct oc_core *core);
+/* Something became dirty: look at it after the delay.  Any context. */
+void oc_writeback_kick(struct oc_core *core);
+/* The rules changed: look at once. */
+void oc_writeback_hurry(struct oc_core *core);
+void oc_writeback_flush(struct oc_core *core);	/* message: write everything back */
+void oc_writeback_cancel(struct oc_core *core);
+bool oc_writeback_flushing(struct oc_core *core, u64 *left);
+size_t oc_writeback_bytes(const struct oc_core *core);
+
+#endif /* _OC_CORE_H */

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Waiting: bios that cannot go on where they are (range locked, journal full or not
+ * yet durable, all pins taken) are parked on a list of whatever they wait for and
+ * come back here, to be routed by a worker that may sleep.
+ *
+ * defer_lock protects core->deferred and core->starving; any context.
+ */
+#include "compat.h"
+#include "io.h"
+#include "trace.h"
+
+#include <linux/device-mapper.h>
+
+void oc_defer(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	unsigned long flags;
+
+	trace_optcache_defer(io);
+	io->bio->bi_opf &= ~REQ_NOWAIT;
+	spin_lock_irqsave(&core->defer_lock, flags);
+	list_add_tail(&io->list, &core->deferred);
+	spin_unlock_irqrestore(&core->defer_lock, flags);
+	queue_work(core->wq, &core->defer_work);
+}
+
+void oc_io_continue(struct oc_io *io)
+{
+	if (io->flags & OC_IO_FINISH)
+		oc_io_finish(io, io->status);
+	else
+		oc_defer(io);
+}
+
+void oc_starve(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	unsigned long flags;
+
+	io->bio->bi_opf &= ~REQ_NOWAIT;
+	spin_lock_irqsave(&core->defer_lock, flags);
+	list_add_tail(&io->list, &core->starving);
+	WRITE_ONCE(core->starved, true);
+	spin_unlock_irqrestore(&core->defer_lock, flags);
+	/*
+	 * Pairs with the atomic that drops a pin or counts a piece out, before
+	 * starved is read: either its owner sees starved, or we see that it is gone.
+	 */
+	smp_mb();
+}
+
+void oc_feed(struct oc_core *core)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->defer_lock, flags);
+	WRITE_ONCE(core->starved, false);
+	list_splice_tail_init(&core->starving, &core->deferred);
+	spin_unlock_irqrestore(&core->defer_lock, flags);
+	queue_work(core->wq, &core->defer_work);
+}
+
+static void range_granted(struct oc_range *range)
+{
+	struct oc_io *io = container_of(range, struct oc_io, range);
+
+	io->flags |= OC_IO_LOCKED;
+	oc_defer(io);
+}
+
+bool oc_io_lock(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	struct bio *bio = io->bio;
+
+	io->range.first = from_oblock(oc_sector_block(bio->bi_iter.bi_sector));
+	io->range.nr = oc_nr_blocks(bio->bi_iter.bi_sector, bio_sectors(bio));
+	io->range.grant = range_granted;
+
+	if (!oc_range_lock(&core->ranges, &io->range)) {
+		oc_count(core, deferred);
+		return false;
+	}
+	io->flags |= OC_IO_LOCKED;
+	return true;
+}
+
+void oc_io_unlock(struct oc_io *io)
+{
+	if (!(io->flags & OC_IO_LOCKED) || (io->flags & OC_IO_PIECE))
+		return;
+	io->flags &= ~OC_IO_LOCKED;
+	oc_range_unlock(&io->core->ranges, &io->range);
+}
+
+static void piece_endio(struct bio *bio)
+{
+	struct oc_piece *piece = container_of(bio, struct oc_piece, bio);
+	struct bio *parent = bio->bi_private;
+	blk_status_t status = bio->bi_status;
+	struct oc_core *core;
+
+	if (!oc_io_end(&piece->io, &status))
+		return;
+	if (status && !parent->bi_status)
+		parent->bi_status = status;
+	core = piece->io.core;
+	bio_put(bio);
+	if (atomic_dec_return(&core->nr_pieces) >= 0 && READ_ONCE(core->starved))
+		oc_feed(core);
+	bio_endio(parent);
+}
+
+struct oc_io *oc_io_split(struct oc_io *io, unsigned int sectors)
+{
+	struct oc_core *core = io->core;
+	struct oc_piece *piece;
+	struct bio *bio;
+
+	/*
+	 * Never sleep for memory here: the pieces that hold it may themselves have to
+	 * be routed by this worker.
+	 */
+	bio = oc_bio_split(io->bio, sectors, GFP_NOWAIT, &core->split_bs);
+	if (!bio)
+		return NULL;
+	atomic_inc(&core->nr_pieces);
+	piece = container_of(bio, struct oc_piece, bio);
+	bio->bi_end_io = piece_endio;
+	bio->bi_private = io->bio;
+	bio_inc_remaining(io->bio);
+
+	piece->io = (struct oc_io) {
+		.kind = io->kind,
+		.flags = (io->flags & ~(OC_IO_SPLIT | OC_IO_FILL)) | OC_IO_PIECE,
+		.nr = io->nr,
+		.slot = io->slot,
+		.core = core,
+		.bio = bio,
+		.iter = bio->bi_iter,
+		.credits = io->credits,
+		.bypass = io->bypass,
+	};
+	io->kind = OC_IO_IDLE;
+	io->credits = 0;
+	io->flags |= OC_IO_SPLIT;
+	io->flags &= ~(OC_IO_FILL | OC_IO_ENDED);
+	return &piece->io;
+}
+
+static void defer_worker(struct work_struct *work)
+{
+	struct oc_core *core = container_of(work, struct oc_core, defer_work);
+	struct oc_io *io, *next;
+	LIST_HEAD(list);
+
+	spin_lock_irq(&core->defer_lock);
+	list_splice_init(&core->deferred, &list);
+	spin_unlock_irq(&core->defer_lock);
+
+	list_for_each_entry_safe(io, next, &list, list) {
+		list_del_init(&io->list);
+		if (oc_route(io, false) == DM_MAPIO_REMAPPED)
+			submit_bio_noacct(io->bio);
+	}
+}
+
+void oc_defer_init(struct oc_core *core)
+{
+	spin_lock_init(&core->defer_lock);
+	INIT_LIST_HEAD(&core->deferred);
+	INIT_LIST_HEAD(&core->starving);
+	INIT_WORK(&core->defer_work, defer_worker);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Eviction: keep a pool of free slots ready, so that a write never waits for one.
+ * A slot is free only when the record that ends its old mapping is durable
+ * (hazard 2); the journal frees it then.
+ */
+#include "core.h"
+#include "trace.h"
+
+#include <linux/device-mapper.h>
+
+#define OC_EVICT_SCAN	65536	/* slots looked at in one go */
+
+/* End up to @nr of the mappings in @victim, for which credits are held. */
+static u32 evict(struct oc_core *core, const oc_slot_t *victim, u32 nr)
+{
+	struct oc_journal *j = &core->journal;
+	unsigned long flags;
+	u32 i, done = 0;
+	u64 was, word;
+
+	oc_journal_lock(j, flags);
+	for (i = 0; i < nr; i++) {
+		word = oc_slot_read(&core->slots, victim[i]);
+		if (oc_word_state(word) != OC_LIVE || word & OC_WORD_DIRTY ||
+		    !oc_slot_kill(&core->slots, victim[i], 0, &was))
+			continue;
+		oc_journal_unmap(j, victim[i]);
+		trace_optcache_evict(core, victim[i], was);
+		done++;
+	}
+	oc_journal_unlock(j, flags);
+	oc_journal_unreserve(j, nr - done);
+	oc_count_add(core, evictions, done);
+	return done;
+}
+
+void oc_evict_work(struct work_struct *work)
+{
+	struct oc_core *core = container_of(work, struct oc_core, evict_work);
+	struct oc_journal *j = &core->journal;
+	oc_slot_t *victim = core->victim;
+	u32 scanned = 0, nr, got, ended = 0;
+
+	while (oc_slots_nr_free(&core->slots) + ended < core->free_high &&
+	       scanned < 4 * core->slots.nr) {
+		got = oc_journal_reserve(j, 1, OC_EVICT_BATCH);
+		if (!got) {
+			oc_checkpoint_kick(core);
+			return;
+		}
+		nr = oc_policy_victims(&core->policy, victim, got, OC_EVICT_SCAN);
+		scanned += min(core->slots.nr, OC_EVICT_SCAN);
+		oc_journal_unreserve(j, got - nr);
+		ended += evict(core, victim, nr);
+		cond_resched();
+	}
+	/* nothing clean left: only write-back makes room */
+	if (!ended && atomic64_read(&core->slots.nr_dirty))
+		oc_writeback_kick(core);
+}
+
+/*
+ * Message drop-clean: every clean mapping goes.  Gives up the worker when the
+ * journal is full and goes on after the checkpoint has made room.
+ */
+void oc_evict_all(struct oc_core *core)
+{
+	WRITE_ONCE(core->drop_next, 0);
+	queue_delayed_work(core->bg_wq, &core->drop_work, 0);
+}
+
+void oc_drop_work(struct work_struct *work)
+{
+	struct oc_core *core = container_of(to_delayed_work(work), struct oc_core, drop_work);
+	struct oc_journal *j = &core->journal;
+	oc_slot_t slot[64];
+	u32 nr, i;
+
+	while (core->drop_next < core->slots.nr && !j->failed) {
+		nr = min_t(u32, core->slots.nr - core->drop_next, ARRAY_SIZE(slot));
+		nr = oc_journal_reserve(j, 1, nr);
+		if (!nr) {
+			oc_checkpoint_kick(core);
+			queue_delayed_work(core->bg_wq, &core->drop_work, 1);
+			return;
+		}
+		for (i = 0; i < nr; i++)
+			slot[i] = to_slot(core->drop_next++);
+		evict(core, slot, nr);
+		cond_resched();
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Flushes.  A flush is done when
+ *	- every record of a write that completed before it is durable,
+ *	- the cache device has been flushed after them, if it has a volatile cache,
+ *	- the origin has been flushed, if a write reached it since its last flush.
+ *
+ * When only the second is left to do, the bio goes straight to the cache device (which
+ * ends it at once when it has nothing to flush).  Otherwise a worker serves all flushes
+ * that wait as one group: those that come meanwhile form the next group, because
+ * what completes while a flush is under way is not covered by it (hazard 7).
+ *
+ * Does the origin owe a flush?  origin_state.writes counts its completed writes;
+ * flushed is what that count was when the last successful flush was sent.
+ *
+ * flush_lock protects core->flushing and flush_wanted; any context.
+ */
+#include "io.h"
+#include "trace.h"
+
+#include <linux/device-mapper.h>
+
+static bool origin_clean(struct oc_core *core)
+{
+	return atomic64_read(&core->origin_state.writes) ==
+	       READ_ONCE(core->origin_state.flushed);
+}
+
+int oc_flush_map(struct oc_core *core, struct oc_io *io)
+{
+	unsigned long flags;
+
+	oc_count(core, flushes);
+	trace_optcache_flush(io);
+	if (oc_journal_settled(&core->journal) && origin_clean(core)) {
+		bio_set_dev(io->bio, core->cache);
+		return DM_MAPIO_REMAPPED;
+	}
+	spin_lock_irqsave(&core->flush_lock, flags);
+	list_add_tail(&io->list, &core->flushing);
+	spin_unlock_irqrestore(&core->flush_lock, flags);
+	queue_work(core->bg_wq, &core->flush_work);
+	return DM_MAPIO_SUBMITTED;
+}
+
+void oc_origin_flush_kick(struct oc_core *core)
+{
+	WRITE_ONCE(core->flush_wanted, true);
+	queue_work(core->bg_wq, &core->flush_work);
+}
+
+int oc_origin_flush(struct oc_core *core)
+{
+	u64 gen = atomic64_read(&core->origin_state.writes);
+	int r;
+
+	oc_count(core, origin_flushes);
+	r = blkdev_issue_flush(core->origin);
+	if (r) {
+		oc_count(core, origin_errors);
+		oc_core_degrade(core, OC_DEGRADED, "flushing the origin failed");
+		return r;
+	}
+	/* flush_work and write-back both come here; never go back */
+	mutex_lock(&core->flushed_lock);
+	if (gen > core->origin_state.flushed)
+		WRITE_ONCE(core->origin_state.flushed, gen);
+	mutex_unlock(&core->flushed_lock);
+	oc_fresh_settle(core);
+	return 0;
+}
+
+static blk_status_t flush_all(struct oc_core *core, bool cache_too)
+{
+	int r = 0, r2 = 0;
+
+	if (!origin_clean(core))
+		r = oc_origin_flush(core);
+	if (!cache_too)
+		return BLK_STS_OK;
+	r2 = oc_journal_sync(&core->journal);
+	if (!r2)
+		r2 = blkdev_issue_flush(core->cache);
+	if (r2) {
+		oc_count(core, cache_errors);
+		/* with nothing dirty the origin alone holds everything */
+		if (!atomic64_read(&core->slots.nr_dirty))
+			r2 = 0;
+	}
+	return errno_to_blk_status(r ? r : r2);
+}
+
+void oc_flush_work(struct work_struct *work)
+{
+	struct oc_core *core = container_of(work, struct oc_core, flush_work);
+	struct oc_io *io, *next;
+	blk_status_t status;
+	LIST_HEAD(group);
+
+	WRITE_ONCE(core->flush_wanted, false);
+	spin_lock_irq(&core->flush_lock);
+	list_splice_init(&core->flushing, &group);
+	spin_unlock_irq(&core->flush_lock);
+
+	status = flush_all(core, !list_empty(&group));
+	list_for_each_entry_safe(io, next, &group, list) {
+		list_del_init(&io->list);
+		oc_io_finish(io, status);
+	}
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One user bio on its way through the cache.
+ *
+ *	map.c		decides and sends: oc_map() for hits, oc_route() for the rest
+ *	complete.c	what happens when the device has answered: oc_io_end()
+ *	defer.c		waiting, the worker that routes again, pieces of split bios
+ *
+ * oc_io lives in dm's per-bio data, or in front of a piece split off by the worker
+ * (struct oc_piece).  A hit touches only its first cache line.
+ */
+#ifndef _OC_IO_H
+#define _OC_IO_H
+
+#include "core.h"
+
+/* What the bio is doing at a device, so: what its completion has to do. */
+enum oc_io_kind {
+	OC_IO_IDLE,		/* nothing */
+	OC_IO_READ_HIT,		/* pins slot .. slot + nr - 1 for reading */
+	OC_IO_WRITE_HIT,	/* pins them for writing; dirty, in place */
+	OC_IO_EXTEND,		/* in place, new sectors of a dirty block; one pinned slot */
+	OC_IO_NEW,		/* to nr freshly allocated slots */
+	OC_IO_MISS,		/* reading the origin */
+	OC_IO_BYPASS,		/* writing the origin */
+	OC_IO_THROUGH,		/* writing origin and cache from one copy, see through.c */
+	OC_IO_DISCARD,
+};
+
+/* oc_io.flags */
+#define OC_IO_LOCKED	(1U << 0)	/* the range is locked for this bio ... */
+#define OC_IO_PIECE	(1U << 1)	/* ... by the bio it was split from */
+#define OC_IO_SPLIT	(1U << 2)	/* pieces were split off */
+#define OC_IO_FILL	(1U << 3)	/* what is read shall enter the cache */
+#define OC_IO_ENDED	(1U << 4)	/* old mappings of the range are durably gone */
+#define OC_IO_NOCACHE	(1U << 5)	/* the cache device failed this one: use the origin */
+#define OC_IO_FINISH	(1U << 6)	/* when continued: complete with status */
+#define OC_IO_STREAMED	(1U << 7)	/* sequential detection has counted it */
+
+struct oc_io {
+	u8 kind;		/* enum oc_io_kind */
+	u8 flags;
+	u16 nr;			/* slots from slot on */
+	oc_slot_t slot;
+	struct oc_core *core;
+	struct bio *bio;
+	struct bvec_iter iter;	/* as sent, sector relative to the target */
+
+	/* from here on only off the hit path */
+	struct oc_range range;
+	struct list_head list;	/* deferred, or waiting for journal, space, pin, flush */
+	u64 lsn;		/* waits for this record */
+	u32 credits;		/* of the journal */
+	bool bypass;		/* sequential: not worth a place in the cache */
+	blk_status_t status;
+};
+
+struct oc_piece {
+	struct oc_io io;
+	struct bio bio;		/* last: bioset front pad */
+};
+
+static inline bool oc_io_is_write(const struct oc_io *io)
+{
+	return op_is_write(bio_op(io->bio));
+}
+
+static inline oc_block_t oc_sector_block(sector_t s)
+{
+	return to_oblock(s >> (OPTCACHE_BLOCK_SHIFT - SECTOR_SHIFT));
+}
+
+static inline unsigned int oc_sector_offset(sector_t s)
+{
+	return s & (OPTCACHE_SECTORS_PER_BLOCK - 1);
+}
+
+/* Valid mask of @n sectors from @off on in one block. */
+static inline u8 oc_sector_mask(unsigned int off, unsigned int n)
+{
+	return ((1U << n) - 1) << off;
+}
+
+/* Blocks touched by @sectors sectors from @s on. */
+static inline u32 oc_nr_blocks(sector_t s, unsigned int sectors)
+{
+	return DIV_ROUND_UP(oc_sector_offset(s) + sectors, OPTCACHE_SECTORS_PER_BLOCK);
+}
+
+static inline sector_t oc_cache_sector(const struct oc_core *core, oc_slot_t slot)
+{
+	return core->data_sector +
+	       ((sector_t)from_slot(slot) << (OPTCACHE_BLOCK_SHIFT - SECTOR_SHIFT));
+}
+
+/* ---- map.c ---- */
+
+/* dm's map(): io->bio and io->core set, sector relative to the target. */
+int oc_map(struct oc_io *io);
+
+/*
+ * Everything but hits.  From dm's map() (@in_map: the bio may be shortened by
+ * dm_accept_partial_bio()) or from the worker.  Return: DM_MAPIO_*.
+ */
+int oc_route(struct oc_io *io, bool in_map);
+
+/*
+ * Ends old mappings of @nr blocks from @first on, as far as io->credits reach.
+ * Return: something ended now, or its end is not durable yet.
+ */
+bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr);
+
+/* ---- complete.c ---- */
+
+/* Drop a pin, free the slot if that was the last one of a GONE slot.  Any context. */
+void oc_io_unpin(struct oc_io *io, oc_slot_t slot, bool write);
+
+/*
+ * The device answered.  Return: true when the bio is finished with *status, false
+ * when it goes on and will be completed later.  Any context.
+ */
+bool oc_io_end(struct oc_io *io, blk_status_t *status);
+
+/* Complete now.  Any context. */
+void oc_io_finish(struct oc_io *io, blk_status_t status);
+
+/* ---- defer.c ---- */
+void oc_defer_init(struct oc_core *core);
+
+/* Route @io (again) in the worker.  Any context. */
+void oc_defer(struct oc_io *io);
+
+/* What @io waited for has come: complete it or route it. */
+void oc_io_continue(struct oc_io *io);
+
+/*
+ * Park @io until a pin is dropped or a piece ends; then look again whether what it
+ * lacks is really missing, and oc_feed() if not.
+ */
+void oc_starve(struct oc_io *io);
+void oc_feed(struct oc_core *core);	/* route all that starve again */
+
+/* Lock the range of @io.  Return: false when it must wait (it will be deferred). */
+bool oc_io_lock(struct oc_io *io);
+void oc_io_unlock(struct oc_io *io);
+
+/*
+ * Split the first @sectors off @io, which gives kind, slots and credits to the piece.
+ * Worker only.  Return: the piece, or NULL.
+ */
+struct oc_io *oc_io_split(struct oc_io *io, unsigned int sectors);
+
+/* ---- fill.c, through.c, discard.c ---- */
+
+/* A read is complete: copy what it read and fill behind it.  Takes over the range lock. */
+void oc_fill_begin(struct oc_io *io);
+
+/*
+ * Old mappings are durably gone: write both devices.  Worker only.
+ * Return: false when there is no buffer or no room; the caller writes the origin alone.
+ */
+bool oc_through_begin(struct oc_io *io);
+
+int oc_discard_route(struct oc_io *io);
+
+#endif /* _OC_IO_H */

@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a bio to the device that serves it.
+ *
+ * oc_map() is the hit path: find the slot, pin it, remap; no lock, no allocation.
+ * Everything else goes through oc_route() under the range lock of its blocks:
+ *
+ *	1. lock the range (or be deferred until it is granted)
+ *	2. plan: what the first sectors have in common, and for how long
+ *	3. take what that needs: pins, slots, credits of the journal
+ *	4. shorten the bio to it (the rest comes back by itself or is split)
+ *	5. send
+ *
+ * In the plan a block has at most one current slot, and nobody but the evictor
+ * (which only ends clean, unpinned slots) changes that while the range is locked.
+ */
+#include "io.h"
+#include "trace.h"
+
+#include <linux/device-mapper.h>
+
+static void send_to_cache(struct oc_io *io, oc_slot_t slot)
+{
+	struct oc_core *core = io->core;
+	struct bio *bio = io->bio;
+
+	io->iter = bio->bi_iter;
+	bio_set_dev(bio, core->cache);
+	bio->bi_iter.bi_sector = oc_cache_sector(core, slot) +
+				 oc_sector_offset(bio->bi_iter.bi_sector);
+}
+
+static void send_to_origin(struct oc_io *io)
+{
+	io->iter = io->bio->bi_iter;
+	bio_set_dev(io->bio, io->core->origin);
+}
+
+/*
+ * Pin the slots of up to @n sectors from @sector on, as long as they are current,
+ * in a row and hold the data.  Return: sectors pinned.
+ */
+static unsigned int pin_run(struct oc_io *io, oc_slot_t slot, sector_t sector,
+			    unsigned int n, bool write)
+{
+	struct oc_slots *slots = &io->core->slots;
+	oc_block_t block = oc_sector_block(sector);
+	unsigned int off = oc_sector_offset(sector);
+	unsigned int done = 0, nr = 0, len;
+	u8 need;
+
+	do {
+		len = min(n - done, OPTCACHE_SECTORS_PER_BLOCK - off);
+		need = oc_sector_mask(off, len);
+		if (from_slot(slot) + nr >= slots->nr)
+			break;
+		if (write ? !oc_slot_pin_write(slots, slot_add(slot, nr), oblock_add(block, nr), need)
+			  : !oc_slot_pin_read(slots, slot_add(slot, nr), oblock_add(block, nr), need))
+			break;
+		nr++;
+		done += len;
+		off = 0;
+	} while (done < n);
+
+	io->slot = slot;
+	io->nr = nr;
+	io->kind = write ? OC_IO_WRITE_HIT : OC_IO_READ_HIT;
+	return done;
+}
+
+int oc_map(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	struct bio *bio = io->bio;
+	bool write = bio_op(bio) == REQ_OP_WRITE;
+	unsigned int done;
+	oc_slot_t slot;
+
+	io->kind = OC_IO_IDLE;
+	io->flags = 0;
+	if (unlikely(!write && bio_op(bio) != REQ_OP_READ))
+		return oc_discard_route(io);
+	if (unlikely(!bio_sectors(bio)))
+		return oc_flush_map(core, io);
+
+	if (write)
+		oc_count(core, writes);
+	else
+		oc_count(core, reads);
+	/* outside of write-back mode a write in place must not race with the drain */
+	if (unlikely(write ? core->mode != OPTCACHE_MODE_WRITEBACK
+			   : core->mode == OPTCACHE_MODE_PASSTHROUGH))
+		goto route;
+	slot = oc_index_find(&core->index, oc_sector_block(bio->bi_iter.bi_sector));
+	if (slot == OC_NO_SLOT)
+		goto route;
+	done = pin_run(io, slot, bio->bi_iter.bi_sector, bio_sectors(bio), write);
+	if (!done)
+		goto route;
+
+	if (write)
+		oc_count(core, write_hits);
+	else
+		oc_count(core, read_hits);
+	if (done < bio_sectors(bio))
+		dm_accept_partial_bio(bio, done);
+	trace_optcache_hit(io, slot);
+	send_to_cache(io, slot);
+	return DM_MAPIO_REMAPPED;
+
+route:
+	io->kind = OC_IO_IDLE;
+	return oc_route(io, true);
+}
+
+/* ---- 2. plan --------------------------------------------------------- */
+
+struct oc_plan {
+	enum oc_io_kind kind;
+	unsigned int sectors;	/* the first of the bio that this plan is for */
+	oc_slot_t slot;		/* hit, extend: of the first block */
+	oc_slot_t stale;	/* miss: clean, partly valid, to be replaced by the fill */
+	bool ending;		/* new or bypass: a mapping has to end, or is ending */
+};
+
+static u64 current_word(struct oc_core *core, oc_block_t block, oc_slot_t *slot, bool *ending)
+{
+	u64 word;
+
+	*slot = oc_index_find_locked(&core->index, block, ending);
+	if (*slot == OC_NO_SLOT)
+		return 0;
+	word = oc_slot_read(&core->slots, *slot);
+	/* the evictor may just have ended it */
+	if (!oc_word_current(word) || oc_word_block(word) != block) {
+		*ending = true;
+		*slot = OC_NO_SLOT;
+		return 0;
+	}
+	return word;
+}
+
+/* Sectors from @off on, at most @max, whose bit in @valid is @set. */
+static unsigned int run_of(u8 valid, unsigned int off, unsigned int max, bool set)
+{
+	unsigned int n = 0;
+
+	while (n < max && !!(valid & (1U << (off + n))) == set)
+		n++;
+	return n;
+}
+
+/* May @word serve this read?  The origin holds the same bytes as a clean one. */
+static bool readable(const struct oc_io *io, u64 word)
+{
+	return word & OC_WORD_DIRTY ||
+	       (io->core->mode != OPTCACHE_MODE_PASSTHROUGH && !(io->flags & OC_IO_NOCACHE));
+}
+
+static void plan_read(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	sector_t sector = io->bio->bi_iter.bi_sector;
+	unsigned int left = bio_sectors(io->bio), off, piece, n;
+	bool first = true, ending;
+	oc_slot_t slot;
+	u8 valid;
+	u64 word;
+
+	plan->kind = OC_IO_MISS;
+	for (; left; left -= piece, sector += piece, first = false) {
+		off = oc_sector_offset(sector);
+		piece = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
+		word = current_word(core, oc_sector_block(sector), &slot, &ending);
+		if (!word || !readable(io, word)) {
+			plan->sectors += piece;
+			continue;
+		}
+		valid = oc_word_valid(word);
+		n = run_of(valid, off, piece, true);
+		if (n) {
+			if (!first)
+				break;
+			plan->kind = OC_IO_READ_HIT;
+			plan->slot = slot;
+			/* a whole first block may be followed by others */
+			plan->sectors = n < piece ? n : left;
+			break;
+		}
+		/* cached in part: its missing sectors, or all of it when it can be replaced */
+		if (!first)
+			break;
+		if (!(word & OC_WORD_DIRTY) && piece == OPTCACHE_SECTORS_PER_BLOCK) {
+			plan->stale = slot;
+			plan->sectors = piece;
+			break;
+		}
+		plan->sectors = run_of(valid, off, piece, false);
+		io->bypass = true;	/* no place for it: the block has a slot */
+		break;
+	}
+}
+
+/* Shall this write enter the cache, and how? */
+static enum oc_io_kind write_kind(const struct oc_io *io)
+{
+	const struct oc_core *core = io->core;
+
+	if (io->bypass || io->flags & OC_IO_NOCACHE || core->health == OC_FAILED)
+		return OC_IO_BYPASS;
+	switch (core->mode) {
+	case OPTCACHE_MODE_WRITEBACK:
+		return OC_IO_NEW;
+	case OPTCACHE_MODE_WRITETHROUGH:
+		return OC_IO_THROUGH;
+	default:
+		return OC_IO_BYPASS;
+	}
+}
+
+static void plan_write(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	sector_t sector = io->bio->bi_iter.bi_sector;
+	unsigned int left = bio_sectors(io->bio), off, piece;
+	bool first = true, ending = false;
+	oc_slot_t slot;
+	u64 word;
+	u8 need;
+
+	plan->kind = write_kind(io);
+	for (; left; left -= piece, sector += piece, first = false) {
+		off = oc_sector_offset(sector);
+		piece = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
+		word = current_word(core, oc_sector_block(sector), &slot, &ending);
+		plan->ending |= ending || word;
+		if (!(word & OC_WORD_DIRTY)) {
+			plan->sectors += piece;
+			continue;
+		}
+		if (!first)
+			break;
+		need = oc_sector_mask(off, piece);
+		plan->slot = slot;
+		if ((oc_word_valid(word) & need) == need) {
+			plan->kind = OC_IO_WRITE_HIT;
+			plan->sectors = left;
+		} else {
+			plan->kind = OC_IO_EXTEND;
+			plan->sectors = piece;
+		}
+		break;
+	}
+}
+
+/* ---- 3. take --------------------------------------------------------- */
+
+enum oc_take { OC_TAKEN, OC_WAITING, OC_AGAIN };
+
+static enum oc_take starve_for_pin(struct oc_io *io, oc_slot_t slot)
+{
+	struct oc_core *core = io->core;
+
+	if (!oc_slot_crowded(&core->slots, slot))
+		return OC_AGAIN;	/* the slot has changed meanwhile */
+	io->kind = OC_IO_IDLE;
+	oc_starve(io);
+	if (!oc_slot_crowded(&core->slots, slot))
+		oc_feed(core);
+	return OC_WAITING;
+}
+
+static enum oc_take take_hit(struct oc_io *io, struct oc_plan *plan)
+{
+	plan->sectors = pin_run(io, plan->slot, io->bio->bi_iter.bi_sector, plan->sectors,
+				plan->kind == OC_IO_WRITE_HIT);
+	if (!plan->sectors)
+		return starve_for_pin(io, plan->slot);
+	if (plan->kind == OC_IO_WRITE_HIT)
+		oc_count(io->core, write_hits);
+	else
+		oc_count(io->core, read_hits);
+	return OC_TAKEN;
+}
+
+static enum oc_take wait_for_space(struct oc_io *io)
+{
+	io->kind = OC_IO_IDLE;
+	oc_journal_wait_space(&io->core->journal, io);
+	return OC_WAITING;
+}
+
+/* The journal has failed and this write could not be told from an older one later. */
+static enum oc_take refuse(struct oc_io *io)
+{
+	io->kind = OC_IO_IDLE;
+	oc_io_finish(io, BLK_STS_IOERR);
+	return OC_WAITING;
+}
+
+static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	oc_block_t block = oc_sector_block(io->bio->bi_iter.bi_sector);
+
+	if (core->health == OC_FAILED)
+		return refuse(io);
+	io->credits = oc_journal_reserve(&core->journal, 1, 1);
+	if (!io->credits)
+		return wait_for_space(io);
+	if (!oc_slot_pin_write(&core->slots, plan->slot, block, 0)) {
+		oc_journal_unreserve(&core->journal, io->credits);
+		io->credits = 0;
+		return starve_for_pin(io, plan->slot);
+	}
+	io->kind = OC_IO_EXTEND;
+	io->slot = plan->slot;
+	io->nr = 1;
+	return OC_TAKEN;
+}
+
+/* Shorten @plan to @nr blocks. */
+static void plan_shorten(const struct oc_io *io, struct oc_plan *plan, u32 nr)
+{
+	unsigned int off = oc_sector_offset(io->bio->bi_iter.bi_sector);
+
+	plan->sectors = min(plan->sectors, nr * OPTCACHE_SECTORS_PER_BLOCK - off);
+}
+
+/* A slot and, for its MAP and for the UNMAP of what it replaces, two credits a block. */
+static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	u32 nr = oc_nr_blocks(io->bio->bi_iter.bi_sector, plan->sectors);
+	u32 credits = oc_journal_reserve(&core->journal, 2, 2 * nr);
+	u32 got;
+
+	if (!credits)
+		return wait_for_space(io);
+	got = oc_slots_alloc(&core->slots, credits / 2, &io->slot);
+	oc_evict_kick(core);
+	if (!got) {
+		oc_journal_unreserve(&core->journal, credits);
+		plan->kind = OC_IO_BYPASS;
+		return OC_TAKEN;
+	}
+	oc_journal_unreserve(&core->journal, credits - 2 * got);
+	plan_shorten(io, plan, got);
+	io->kind = OC_IO_NEW;
+	io->nr = got;
+	io->credits = 2 * got;
+	return OC_TAKEN;
+}
+
+/*
+ * Writing the origin under a cached block: its mapping must be durably gone first
+ * (hazard 5), also one that is only on its way out.  Credits for the UNMAPs, unless
+ * the journal has failed: then mappings end in memory only, which is right as long as
+ * nothing dirty is left on the device that could ever come back over this write.
+ */
+static enum oc_take take_bypass(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	u32 nr = oc_nr_blocks(io->bio->bi_iter.bi_sector, plan->sectors);
+
+	io->kind = plan->kind;
+	if (!plan->ending || io->flags & OC_IO_ENDED)
+		return OC_TAKEN;
+	if (core->health == OC_FAILED)
+		return atomic64_read(&core->slots.nr_dirty) ? refuse(io) : OC_TAKEN;
+	io->credits = oc_journal_reserve(&core->journal, 1, nr);
+	if (!io->credits)
+		return wait_for_space(io);
+	plan_shorten(io, plan, io->credits);
+	return OC_TAKEN;
+}
+
+static enum oc_take take(struct oc_io *io, struct oc_plan *plan)
+{
+	enum oc_take taken = OC_TAKEN;
+
+	switch (plan->kind) {
+	case OC_IO_READ_HIT:
+	case OC_IO_WRITE_HIT:
+		return take_hit(io, plan);
+	case OC_IO_EXTEND:
+		return take_extend(io, plan);
+	case OC_IO_NEW:
+		taken = take_new(io, plan);
+		break;
+	default:
+		break;
+	}
+	if (taken == OC_TAKEN && (plan->kind == OC_IO_BYPASS || plan->kind == OC_IO_THROUGH))
+		taken = take_bypass(io, plan);
+	if (plan->kind == OC_IO_MISS)
+		io->kind = OC_IO_MISS;
+	return taken;
+}
+
+/* Gives back what take() took. */
+static void untake(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	u32 i;
+
+	for (i = 0; i < io->nr; i++) {
+		if (io->kind == OC_IO_READ_HIT)
+			oc_io_unpin(io, slot_add(io->slot, i), false);
+		else if (io->kind == OC_IO_WRITE_HIT || io->kind == OC_IO_EXTEND)
+			oc_io_unpin(io, slot_add(io->slot, i), true);
+	}
+	if (io->kind == OC_IO_NEW)
+		oc_slots_free(&core->slots, io->slot, io->nr);
+	oc_journal_unreserve(&core->journal, io->credits);
+	io->credits = 0;
+	io->kind = OC_IO_IDLE;
+}
+
+/* ---- 5. send --------------------------------------------------------- */
+
+bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr)
+{
+	struct oc_core *core = io->core;
+	struct oc_journal *j = &core->journal;
+	bool ended = false, ending;
+	unsigned long flags;
+	oc_slot_t slot;
+	u64 was;
+	u32 i;
+
+	oc_journal_lock(j, flags);
+	for (i = 0; i < nr; i++) {
+		slot = oc_index_find_locked(&core->index, oblock_add(first, i), &ending);
+		ended |= ending;
+		if (slot == OC_NO_SLOT)
+			continue;
+		if (!io->credits && !j->failed)
+			break;
+		if (!oc_slot_kill(&core->slots, slot, ~0U, &was))
+			continue;
+		ended = true;
+		/* the journal never knew a FRESH one; fresh.c frees it */
+		if (oc_word_state(was) == OC_FRESH || j->failed)
+			continue;
+		oc_journal_unmap(j, slot);
+		io->credits--;
+	}
+	oc_journal_unlock(j, flags);
+	return ended;
+}
+
+/* Ends the old mappings under @io.  Return: true when @io must wait for that. */
+static bool wait_for_end(struct oc_io *io)
+{
+	struct oc_journal *j = &io->core->journal;
+	sector_t sector = io->bio->bi_iter.bi_sector;
+	bool ended;
+
+	ended = oc_end_mappings(io, oc_sector_block(sector),
+				oc_nr_blocks(sector, bio_sectors(io->bio)));
+	oc_journal_unreserve(j, io->credits);
+	io->credits = 0;
+	io->flags |= OC_IO_ENDED;
+	return ended && oc_journal_wait_io(j, io);
+}
+
+static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
+{
+	struct oc_core *core = io->core;
+
+	if (plan->ending && !(io->flags & OC_IO_ENDED) && wait_for_end(io))
+		return DM_MAPIO_SUBMITTED;
+	if (io->kind == OC_IO_THROUGH) {
+		if (in_map) {
+			oc_defer(io);	/* it needs memory */
+			return DM_MAPIO_SUBMITTED;
+		}
+		if (oc_through_begin(io))
+			return DM_MAPIO_SUBMITTED;
+		io->kind = OC_IO_BYPASS;
+	}
+	oc_count(core, write_bypass);
+	trace_optcache_bypass(io, io->bypass ? "sequential" : "write");
+	send_to_origin(io);
+	return DM_MAPIO_REMAPPED;
+}
+
+/* Clean slots that this read found unreadable, or is about to replace.  May be left out. */
+static bool drop_mappings(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	sector_t sector = io->bio->bi_iter.bi_sector;
+	u32 nr = oc_nr_blocks(sector, bio_sectors(io->bio));
+
+	io->credits = oc_journal_reserve(&core->journal, nr, nr);
+	if (!io->credits)
+		return false;
+	oc_end_mappings(io, oc_sector_block(sector), nr);
+	oc_journal_unreserve(&core->journal, io->credits);
+	io->credits = 0;
+	return true;
+}
+
+static int send_miss(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	bool fill = !io->bypass && core->mode != OPTCACHE_MODE_PASSTHROUGH &&
+		    core->health != OC_FAILED &&
+		    !(io->flags & (OC_IO_PIECE | OC_IO_SPLIT | OC_IO_NOCACHE));
+
+	oc_count(core, read_misses);
+	trace_optcache_miss(io);
+	if (io->flags & OC_IO_NOCACHE)
+		drop_mappings(io);
+	else if (fill && plan->stale != OC_NO_SLOT)
+		fill = drop_mappings(io);
+	if (fill) {
+		io->flags |= OC_IO_FILL;
+	} else {
+		oc_count(core, read_bypass);
+		trace_optcache_bypass(io, io->bypass ? "sequential" : "mode");
+	}
+	send_to_origin(io);
+	return DM_MAPIO_REMAPPED;
+}
+
+static int send(struct oc_io *io, struct oc_plan *plan, bool in_map)
+{
+	switch (io->kind) {
+	case OC_IO_READ_HIT:
+	case OC_IO_WRITE_HIT:
+		/* the pins protect it from here on, and let write-back see it */
+		if (!(io->flags & OC_IO_SPLIT) && io->core->mode == OPTCACHE_MODE_WRITEBACK)
+			oc_io_unlock(io);
+		trace_optcache_hit(io, io->slot);
+		send_to_cache(io, io->slot);
+		return DM_MAPIO_REMAPPED;
+	case OC_IO_EXTEND:
+	case OC_IO_NEW:
+		oc_count(io->core, write_new);
+		trace_optcache_new(io, io->slot);
+		send_to_cache(io, io->slot);
+		return DM_MAPIO_REMAPPED;
+	case OC_IO_MISS:
+		return send_miss(io, plan);
+	default:
+		return send_bypass(io, plan, in_map);
+	}
+}
+
+/* ---- the route ------------------------------------------------------- */
+
+/*
+ * Sequential detection, for what does not hit: peek before the decision, add when it is
+ * known how many sectors this bio really takes.
+ */
+static void peek_stream(struct oc_io *io, struct oc_plan *plan)
+{
+	struct oc_core *core = io->core;
+	u64 run;
+
+	if (io->flags & OC_IO_STREAMED || !core->seq_cutoff)
+		return;
+	run = oc_stream_peek(&core->streams, io->bio->bi_iter.bi_sector);
+	if (run + plan->sectors <= core->seq_cutoff)
+		return;
+	io->bypass = true;
+	if (plan->kind == OC_IO_NEW || plan->kind == OC_IO_THROUGH)
+		plan->kind = OC_IO_BYPASS;
+}
+
+static void add_to_stream(struct oc_io *io)
+{
+	if (io->flags & OC_IO_STREAMED || io->kind < OC_IO_NEW)
+		return;
+	io->flags |= OC_IO_STREAMED;
+	oc_stream_add(&io->core->streams, io->bio->bi_iter.bi_sector, bio_sectors(io->bio));
+}
+
+/* Step 4.  Return: the io that has exactly the planned sectors, NULL if @io must wait. */
+static struct oc_io *shorten(struct oc_io *io, unsigned int sectors, bool in_map)
+{
+	struct oc_io *piece;
+
+	if (sectors == bio_sectors(io->bio))
+		return io;
+	if (in_map) {
+		dm_accept_partial_bio(io->bio, sectors);
+		oc_range_shrink(&io->core->ranges, &io->range,
+				oc_nr_blocks(io->bio->bi_iter.bi_sector, sectors));
+		return io;
+	}
+	piece = oc_io_split(io, sectors);
+	if (piece)
+		return piece;
+	untake(io);
+	oc_starve(io);
+	if (!atomic_read(&io->core->nr_pieces))
+		oc_feed(io->core);
+	return NULL;
+}
+
+static void make_plan(struct oc_io *io, struct oc_plan *plan)
+{
+	*plan = (struct oc_plan) { .stale = OC_NO_SLOT };
+	if (oc_io_is_write(io))
+		plan_write(io, plan);
+	else
+		plan_read(io, plan);
+	if (plan->kind >= OC_IO_NEW)
+		peek_stream(io, plan);
+}
+
+int oc_route(struct oc_io *io, bool in_map)
+{
+	struct oc_plan plan;
+	struct oc_io *part;
+	int r;
+
+	if (io->kind == OC_IO_DISCARD)
+		return oc_discard_route(io);
+	if (in_map) {
+		io->bypass = false;
+		io->credits = 0;
+		io->status = BLK_STS_OK;
+	}
+	if (!(io->flags & OC_IO_LOCKED)) {
+		io->flags &= ~OC_IO_ENDED;
+		if (!oc_io_lock(io))
+			return DM_MAPIO_SUBMITTED;
+	}
+	for (;;) {
+		make_plan(io, &plan);
+		switch (take(io, &plan)) {
+		case OC_WAITING:
+			return DM_MAPIO_SUBMITTED;
+		case OC_AGAIN:
+			continue;
+		case OC_TAKEN:
+			break;
+		}
+		part = shorten(io, plan.sectors, in_map);
+		if (!part)
+			return DM_MAPIO_SUBMITTED;
+		add_to_stream(part);
+		r = send(part, &plan, in_map);
+		if (part == io)
+			return r;
+		if (r == DM_MAPIO_REMAPPED)
+			submit_bio_noacct(part->bio);
+	}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Activation: read table and journal, rebuild slots and index.  Reads only; what
+ * replay changed is written by the next checkpoint, so a second crash finds the
+ * same input (hazard 14).  The deciding is done by replay.c.
+ */
+#include "core.h"
+
+#include <optcache/replay.h>
+
+#include <linux/device-mapper.h>
+#include <linux/highmem.h>
+
+#define OC_READ_BYTES	SZ_1M
+#define OC_READ_PAGES	(OC_READ_BYTES / PAGE_SIZE)
+
+/* A virtually contiguous buffer that a bio can be built from. */
+static int read_bulk(struct oc_core *core, u64 offset, void *buf, unsigned int bytes)
+{
+	struct bio *bio;
+	unsigned int done, n;
+	int r;
+
+	bio = bio_alloc(core->cache, OC_READ_PAGES, REQ_OP_READ | REQ_META, GFP_KERNEL);
+	bio->bi_iter.bi_sector = offset >> SECTOR_SHIFT;
+	for (done = 0; done < bytes; done += n) {
+		n = min_t(unsigned int, bytes - done, PAGE_SIZE);
+		__bio_add_page(bio, vmalloc_to_page(buf + done), n, 0);
+	}
+	r = submit_bio_wait(bio);
+	bio_put(bio);
+	return r;
+}
+
+static int load_table(struct oc_core *core, struct oc_replay *rp, void *buf)
+{
+	const struct oc_geometry *geo = &core->super.geo;
+	const u32 batch = OC_READ_BYTES / (2 * OPTCACHE_PAGE_SIZE);
+	struct optcache_table_page *place = buf;
+	u32 page, i, n;
+	int r;
+
+	for (page = 0; page < geo->nr_pages; page += n) {
+		n = min(batch, geo->nr_pages - page);
+		r = read_bulk(core, oc_page_offset(geo, page, 0), buf, n * 2 * OPTCACHE_PAGE_SIZE);
+		if (r)
+			return r;
+		for (i = 0; i < n; i++) {
+			r = oc_replay_page(rp, page + i, &place[2 * i], &place[2 * i + 1]);
+			if (r) {
+				DMERR("mapping table page %u is damaged: run optcachectl check",
+				      page + i);
+				return r;
+			}
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
+{
+	const struct oc_geometry *geo = &core->super.geo;
+	u64 at, avail;
+	int r;
+
+	for (;;) {
+		at = rp->offset;
+		avail = min_t(u64, OC_READ_BYTES, geo->journal_size - at);
+		r = read_bulk(core, geo->journal_start + at, buf, avail);
+		/* a whole block must be in the buffer, unless the ring ends before */
+		while (!r && rp->offset >= at && rp->offset < at + avail &&
+		       (at + avail - rp->offset >= OPTCACHE_JOURNAL_BLOCK_MAX ||
+			at + avail == geo->journal_size))
+			r = oc_replay_block(rp, buf + (rp->offset - at), at + avail - rp->offset);
+		if (r)
+			return r == -ENODATA ? 0 : r;
+		cond_resched();
+	}
+}
+
+static void hand_over(struct oc_core *core, struct oc_replay *rp)
+{
+	u32 page;
+
+	for (page = 0; page < core->super.geo.nr_pages; page++)
+		oc_checkpoint_loaded(core, page, rp->page_seq[page], test_bit(page, rp->place),
+				     test_bit(page, rp->touched));
+}
+
+int oc_recover(struct oc_core *core)
+{
+	struct oc_replay rp;
+	oc_slot_t bad;
+	void *buf;
+	int r;
+
+	buf = vmalloc(OC_READ_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	r = oc_replay_init(&rp, &core->super, &core->slots);
+	if (r)
+		goto out_buf;
+	r = load_table(core, &rp, buf);
+	if (!r)
+		r = load_journal(core, &rp, buf);
+	if (r)
+		goto out_replay;
+	r = oc_replay_finish(&rp, &core->index, &bad);
+	if (r) {
+		DMERR("slot %u claims a block that another slot holds: run optcachectl check",
+		      from_slot(bad));
+		goto out_replay;
+	}
+	r = oc_checkpoint_init(core);
+	if (r)
+		goto out_replay;
+	hand_over(core, &rp);
+	r = oc_journal_start(&core->journal, rp.lsn, rp.offset, rp.used);
+	DMINFO("%u slots, %lld mapped, %lld dirty; %llu journal records replayed",
+	       core->slots.nr, atomic64_read(&core->slots.nr_mapped),
+	       atomic64_read(&core->slots.nr_dirty), rp.nr_records);
+out_replay:
+	oc_replay_exit(&rp);
+out_buf:
+	vfree(buf);
+	return r;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dm glue: table lines, limits, and the way of a bio into map.c and out of complete.c.
+ */
+#include "compat.h"
+#include "io.h"
+#include "messages.h"
+#include "status.h"
+#include "sysfs.h"
+
+#include <linux/device-mapper.h>
+#include <linux/module.h>
+
+struct oc_target {
+	struct oc_core *core;
+	struct dm_dev *cache;
+	struct dm_dev *origin;
+	struct oc_options opt;	/* what the table line gives */
+};
+
+static struct oc_core *core_of(struct dm_target *ti)
+{
+	return ((struct oc_target *)ti->private)->core;
+}
+
+/* ---- constructor ----------------------------------------------------- */
+
+static int refuse(struct dm_target *ti, int r, const char *why)
+{
+	DMERR("%s: %s", dm_table_device_name(ti->table), why);
+	ti->error = "refused, the line before says why";
+	return r;
+}
+
+static int get_devices(struct dm_target *ti, struct oc_target *t,
+		       const struct oc_table_args *args)
+{
+	int r;
+
+	r = dm_get_device(ti, args->cache_dev, dm_table_get_mode(ti->table), &t->cache);
+	if (r)
+		return refuse(ti, r, "the cache device cannot be opened: is it there, and not in use?");
+	r = dm_get_device(ti, args->origin_dev, dm_table_get_mode(ti->table), &t->origin);
+	if (r)
+		return refuse(ti, r, "the origin cannot be opened: is it there, not in use, not mounted?");
+	return 0;
+}
+
+static int check_devices(struct dm_target *ti, const struct oc_target *t)
+{
+	if (!oc_table_writable(ti))
+		return refuse(ti, -EROFS, "a read-only table is not supported: a cache must write its metadata");
+	if (t->cache->bdev == t->origin->bdev)
+		return refuse(ti, -EINVAL, "cache device and origin are the same device");
+	if (ti->len != bdev_nr_sectors(t->origin->bdev))
+		return refuse(ti, -EINVAL, "the table's length is not the size of the origin: use blockdev --getsz");
+	if (bdev_logical_block_size(t->cache->bdev) > bdev_logical_block_size(t->origin->bdev))
+		return refuse(ti, -EINVAL, "the cache device's logical sectors are larger than the origin's: give it a namespace with 512-byte sectors (nvme format --lbaf)");
+	return 0;
+}
+
+/* No core of this pair is live: does the cache device hold one, or may it be made? */
+static int check_cache(struct dm_target *ti, struct oc_target *t, bool format)
+{
+	struct oc_super *sb;
+	const char *why;
+	int r;
+
+	if (t->core->state != OC_CORE_NEW)
+		return format ? refuse(ti, -EBUSY, "format: the cache is active") : 0;
+	if (format) {
+		r = oc_format(t->cache->bdev, t->origin->bdev, &why);
+		if (r)
+			return refuse(ti, r, why);
+	}
+	sb = kzalloc(sizeof(*sb), GFP_KERNEL);
+	if (!sb)
+		return refuse(ti, -ENOMEM, "out of memory");
+	r = oc_super_load(t->cache->bdev, sb, &why);
+	if (r)
+		refuse(ti, r, why);
+	kfree(sb);
+	return r;
+}
+
+static void put_all(struct dm_target *ti, struct oc_target *t)
+{
+	if (t->core)
+		oc_core_put(t->core);
+	if (t->origin)
+		dm_put_device(ti, t->origin);
+	if (t->cache)
+		dm_put_device(ti, t->cache);
+	kfree(t);
+}
+
+static int open_target(struct dm_target *ti, struct oc_target *t, unsigned int argc, char **argv)
+{
+	struct oc_table_args args;
+	char why[OC_WHY_MAX];
+	struct oc_core *core;
+	int r;
+
+	r = oc_table_parse(&args, argc, argv, why);
+	if (r)
+		return refuse(ti, r, why);
+	t->opt = args.opt;
+	r = get_devices(ti, t, &args);
+	if (!r)
+		r = check_devices(ti, t);
+	if (r)
+		return r;
+	core = oc_core_get(ti, t->cache->bdev, t->origin->bdev, why);
+	if (IS_ERR(core))
+		return refuse(ti, PTR_ERR(core), why);
+	t->core = core;
+	return check_cache(ti, t, args.format);
+}
+
+static int optcache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct oc_target *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	int r;
+
+	if (!t) {
+		ti->error = "out of memory";
+		return -ENOMEM;
+	}
+	r = open_target(ti, t, argc, argv);
+	if (!r)
+		r = dm_set_target_max_io_len(ti, OC_REGION_SECTORS);
+	if (r) {
+		put_all(ti, t);
+		return r;
+	}
+	ti->private = t;
+	ti->per_io_data_size = sizeof(struct oc_io);
+	ti->num_flush_bios = 1;
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	return 0;
+}
+
+static void optcache_dtr(struct dm_target *ti)
+{
+	put_all(ti, ti->private);
+}
+
+/* ---- I/O ------------------------------------------------------------- */
+
+static int optcache_map(struct dm_target *ti, struct bio *bio)
+{
+	struct oc_io *io = dm_per_bio_data(bio, sizeof(*io));
+
+	io->core = core_of(ti);
+	io->bio = bio;
+	if (bio_sectors(bio))
+		bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	return oc_map(io);
+}
+
+static int optcache_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct oc_io *io = dm_per_bio_data(bio, sizeof(*io));
+
+	return oc_io_end(io, error) ? DM_ENDIO_DONE : DM_ENDIO_INCOMPLETE;
+}
+
+/* ---- suspend, resume ------------------------------------------------- */
+
+static int optcache_preresume(struct dm_target *ti)
+{
+	struct oc_target *t = ti->private;
+	struct oc_core *core = t->core;
+	int r;
+
+	core->cache = t->cache->bdev;
+	core->origin = t->origin->bdev;
+	core->origin_sectors = ti->len;
+	core->ti = ti;
+	r = oc_core_resume(core, &t->opt);
+	if (r)
+		return r;
+	return oc_sysfs_add(core);
+}
+
+/* By now all user I/O has ended, also what the file system wrote when it was frozen. */
+static void optcache_postsuspend(struct dm_target *ti)
+{
+	struct oc_core *core = core_of(ti);
+
+	oc_sysfs_remove(core);
+	oc_core_suspend(core);
+}
+
+/* ---- the rest -------------------------------------------------------- */
+
+static void optcache_status(struct dm_target *ti, status_type_t type, unsigned int flags,
+			    char *result, unsigned int maxlen)
+{
+	oc_status(core_of(ti), ti, type, result, maxlen);
+}
+
+static int optcache_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+			    unsigned int maxlen)
+{
+	return oc_message(core_of(ti), argc, argv, result, maxlen);
+}
+
+/*
+ * Only the origin: the device has its sector size and its limits, whatever the cache
+ * device's are; see io_hints.
+ */
+static int optcache_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
+				    void *data)
+{
+	struct oc_target *t = ti->private;
+
+	return fn(ti, t->origin, 0, ti->len, data);
+}
+
+static void optcache_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	struct oc_target *t = ti->private;
+
+	limits->dma_alignment = max_t(unsigned int, limits->dma_alignment,
+				      bdev_dma_alignment(t->cache->bdev));
+	limits->io_min = max_t(unsigned int, limits->io_min, OPTCACHE_BLOCK_SIZE);
+	/* without it the block layer writes zeroes, which are cached like other data */
+	limits->max_write_zeroes_sectors = 0;
+	oc_limits_discard(limits, OC_REGION_SECTORS, OPTCACHE_BLOCK_SIZE);
+}
+
+static struct target_type optcache_target = {
+	.name = OPTCACHE_NAME,
+	.version = {1, 0, 0},
+	.features = DM_TARGET_NOWAIT,
+	.module = THIS_MODULE,
+	.ctr = optcache_ctr,
+	.dtr = optcache_dtr,
+	.map = optcache_map,
+	.end_io = optcache_end_io,
+	.preresume = optcache_preresume,
+	.postsuspend = optcache_postsuspend,
+	.status = optcache_status,
+	.message = optcache_message,
+	.iterate_devices = optcache_iterate_devices,
+	.io_hints = optcache_io_hints,
+};
+module_dm(optcache);
+
+MODULE_DESCRIPTION(DM_NAME " cache in front of a hard disk");
+MODULE_LICENSE("GPL");
