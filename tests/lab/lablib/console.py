@@ -31,7 +31,10 @@ COMPLAINT = re.compile(
 
 # After these the guest is dead: wait for the rest of the text, not for the job.
 FATAL = re.compile(r"^(Kernel panic|Oops)")
-GRACE_S = 5
+DEAD_GRACE_S = 5
+
+# How long a guest may take to switch itself off once its job is done.
+END_GRACE_S = 60
 
 JOB_STARTS = "lab: job starts on "
 JOB_ENDS = re.compile(r"^lab: job ends with status (\d+) after ([\d.]+) s")
@@ -73,6 +76,10 @@ class Verdict:
         elif self.started and self.status is None:
             self.job_lines.append(line)
 
+    def over(self):
+        """True once nothing more will come from the job."""
+        return self.dead or self.status is not None
+
     def exit_status(self):
         """The run's status: trouble in the kernel outweighs the job's own."""
         if self.complaint:
@@ -85,6 +92,8 @@ class Verdict:
         """One line on how it went."""
         if self.complaint:
             return f"the kernel complained: {self.complaint}; see {log}"
+        if self.timed_out and self.status is not None:
+            return f"the job ended, but the guest did not switch itself off; see {log}"
         if self.timed_out:
             return f"no end after {timeout} s (--timeout); see {log}"
         if self.status is None:
@@ -106,10 +115,11 @@ def watch(argv, log, timeout, verbose):
                 out.write(line + "\n")
                 if verbose:
                     print(line, file=sys.stdout, flush=True)
-                was_dead = verdict.dead
+                was_over = verdict.over()
                 verdict.take(line)
-                if verdict.dead and not was_dead:
-                    deadline = min(deadline, time.monotonic() + GRACE_S)
+                if verdict.over() and not was_over:
+                    grace = DEAD_GRACE_S if verdict.dead else END_GRACE_S
+                    deadline = min(deadline, time.monotonic() + grace)
         verdict.timed_out = guest.poll() is None and not ended(guest) and not verdict.dead
     finally:
         kill(guest)

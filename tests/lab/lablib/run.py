@@ -9,6 +9,9 @@ from . import LabError, cache, console
 
 TREE = pathlib.Path(__file__).resolve().parents[3]
 
+# Goes to every guest once it is built.
+TOOL = TREE / "build" / "optcachectl"
+
 
 class Machine:
     """What the guest is to look like."""
@@ -43,6 +46,8 @@ def run(target, job, machine, timeout, out, verbose):
                        "carry; use --out")
     out.mkdir(parents=True, exist_ok=True)
     log = out / "console.log"
+    if TOOL.exists() and TOOL.name not in (f.name for f in job.files):
+        job.files.append(TOOL)
     with cache.scratch("run") as stage:
         job.stage(stage, machine.variables())
         argv = target.boot(entry, machine, stage, out)

@@ -7,6 +7,8 @@ lab works offline afterwards and does not change kernels under a developer's
 feet: it looks again only with --update, or when nothing usable is cached.
 """
 
+import os
+
 from . import LabError, cache
 from .debian import version_gt
 
@@ -39,12 +41,11 @@ class Target:
     def cached(self):
         """The entry that is ready for use, or None."""
         try:
-            package, version, entry = self._pointer().read_text(encoding="utf-8").split()
+            package, version = self._pointer().read_text(encoding="utf-8").split()
         except (OSError, ValueError):
             return None
-        path = cache.root() / self.kind / entry
-        current = self.entry_name(package, version) == entry  # else the configuration changed
-        return path if current and cache.is_ready(path) else None
+        path = cache.root() / self.kind / self.entry_name(package, version)
+        return path if cache.is_ready(path) else None
 
     def ensure(self, update=False):
         """The directory of this kernel, made if needed."""
@@ -52,14 +53,13 @@ class Target:
         if path:
             return path
         release, package, version = self.newest()
-        name = self.entry_name(package, version)
-        path = cache.entry(self.kind, name,
+        path = cache.entry(self.kind, self.entry_name(package, version),
                            lambda p: self.fill(p, release, package, version),
                            keep_partial=True)
         pointer = self._pointer()
         pointer.parent.mkdir(exist_ok=True)
-        draft = pointer.with_suffix(".new")
-        draft.write_text(f"{package} {version} {name}\n", encoding="utf-8")
+        draft = pointer.with_suffix(f".{os.getpid()}")
+        draft.write_text(f"{package} {version}\n", encoding="utf-8")
         draft.replace(pointer)
         return path
 

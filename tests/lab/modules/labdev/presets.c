@@ -14,7 +14,7 @@ const struct lab_preset lab_presets[] = {
 	{ "ram", &lab_ram, "" },
 
 	{ "optane-mem-16", &lab_optane,
-	  "size_mb=13700 read_ns=16500 write_ns=24500 channels=8\n"
+	  "size_mb=13700 read_ns=16250 write_ns=24500 channels=8\n"
 	  "read_mbps=900 write_mbps=145 read_4k_ns=5260 write_4k_ns=23950\n"
 	  "flush_ns=11000" },
 	{ "optane-mem-32", &lab_optane,
@@ -41,9 +41,9 @@ const struct lab_preset lab_presets[] = {
 	  "read_4k_ns=12500 write_4k_ns=14280 flush_ns=500000" },
 
 	{ "disk-7200", &lab_disk,
-	  "size_mb=953869 volatile=1 tags=64 rpm=7200 settle_us=1000\n"
-	  "stroke_us=12500 outer_mbps=157 inner_mbps=82 link_mbps=500\n"
-	  "host_us=50 cache_kb=32768 cache_slots=128 ahead_kb=4096 ncq=32\n"
+	  "size_mb=953869 volatile=1 tags=64 rpm=7200 settle_us=600\n"
+	  "stroke_us=13300 outer_mbps=157 inner_mbps=82 link_mbps=500\n"
+	  "host_us=50 cache_kb=32768 cache_slots=256 ahead_kb=4096 ncq=32\n"
 	  "flush_us=50" },
 	{ "disk-5400", &lab_disk,
 	  "size_mb=476940 volatile=1 tags=64 rpm=5400 settle_us=1200\n"
@@ -56,9 +56,9 @@ const struct lab_preset lab_presets[] = {
 	  "read_ns=11500 write_ns=17500 channels=8 read_mbps=1450\n"
 	  "write_mbps=640 read_4k_ns=4160 write_4k_ns=7690 flush_ns=11000" },
 	{ "disk", &lab_disk,
-	  "size_mb=32768 volatile=1 tags=64 rpm=7200 settle_us=1000\n"
-	  "stroke_us=12500 outer_mbps=157 inner_mbps=82 link_mbps=500\n"
-	  "host_us=50 cache_kb=32768 cache_slots=128 ahead_kb=4096 ncq=32\n"
+	  "size_mb=32768 volatile=1 tags=64 rpm=7200 settle_us=600\n"
+	  "stroke_us=13300 outer_mbps=157 inner_mbps=82 link_mbps=500\n"
+	  "host_us=50 cache_kb=32768 cache_slots=256 ahead_kb=4096 ncq=32\n"
 	  "flush_us=50" },
 	{ }
 };
