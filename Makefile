@@ -10,8 +10,6 @@ KDIR ?= $(wildcard /lib/modules/$(KERNELVER)/build)
 DKMSTREE ?=
 SOURCETREE ?= /usr/src
 INSTALLTREE ?=
-PREFIX ?= /usr/local
-DESTDIR ?=
 
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 stage := build/module
@@ -59,28 +57,30 @@ check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 
 .PHONY: install
 install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,
-					## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS
+## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS
 
 .PHONY: install-module
 install-module:
 	@command -v dkms >/dev/null || { echo "dm-optcache: dkms is missing:" \
 		"install it (Debian: apt-get install dkms), then make install" >&2; exit 1; }
+	$(if $(DKMSTREE),mkdir -p $(DKMSTREE))
+	$(if $(INSTALLTREE),mkdir -p $(INSTALLTREE)/$(KERNELVER))
+	@# a build of this version that is already there would be taken for this one
+	-$(call dkms,remove) -k $(KERNELVER) 2>/dev/null
 	rm -rf $(dkms-source)
 	mkdir -p $(dkms-source)
 	cp -r $(module-files) $(dkms-source)/
-	$(if $(DKMSTREE),mkdir -p $(DKMSTREE))
-	$(if $(INSTALLTREE),mkdir -p $(INSTALLTREE))
-	$(call dkms,install) -k $(KERNELVER) --force $(if $(KDIR),--kernelsourcedir $(KDIR))
+	$(call dkms,install) -k $(KERNELVER) $(if $(KDIR),--kernelsourcedir $(KDIR))
 
 .PHONY: install-tool
 install-tool:
-	+$(MAKE) -C tools/optcachectl install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	+$(MAKE) -C tools/optcachectl install
 
 .PHONY: uninstall
 uninstall:			## the same variables as for install
 	-$(call dkms,remove) --all
 	rm -rf $(dkms-source)
-	+$(MAKE) -C tools/optcachectl uninstall PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
+	+$(MAKE) -C tools/optcachectl uninstall
 
 .PHONY: clean
 clean:				## everything that was built
@@ -89,4 +89,4 @@ clean:				## everything that was built
 .PHONY: help
 help:				## this list
 	@awk -F':|##' '/^[a-z-]+:.*##/ { printf "  make %-15s %s\n", $$1, $$NF; next } \
-		/^\t+## / { printf "  %-20s %s\n", "", $$NF }' Makefile
+		/^## / { printf "  %-20s %s\n", "", $$NF }' Makefile
