@@ -29,11 +29,11 @@
 
 /*
  * Memory of the core: zeroed, page-aligned, of any size, and rather none at all than
- * the OOM killer.  May sleep.
+ * the OOM killer.  May sleep.  Size 0 happens: a spinlock takes no room on one processor.
  */
 static inline void *oc_zalloc(size_t bytes)
 {
-	return __vmalloc(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	return __vmalloc(bytes ?: 1, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 }
 
 static inline void oc_free(void *p)

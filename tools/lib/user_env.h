@@ -225,9 +225,10 @@ static inline unsigned int hweight_long(unsigned long w)
 /* As the core's kernel side in env.h: page-aligned, zeroed. */
 static inline void *oc_zalloc(size_t bytes)
 {
-	void *p = aligned_alloc(PAGE_SIZE, PAGE_ALIGN(bytes));
+	const size_t room = PAGE_ALIGN(bytes ?: 1);
+	void *p = aligned_alloc(PAGE_SIZE, room);
 
-	return p ? memset(p, 0, PAGE_ALIGN(bytes)) : NULL;
+	return p ? memset(p, 0, room) : NULL;
 }
 
 static inline void oc_free(void *p)
