@@ -156,10 +156,12 @@ static void slots_pin_read_saturates(struct kunit *test)
 	for (i = 0; i < 31; i++)
 		KUNIT_ASSERT_TRUE(test, oc_slot_pin_read(s, slot, BLOCK, 1));
 	KUNIT_EXPECT_FALSE(test, oc_slot_pin_read(s, slot, BLOCK, 1));
+	KUNIT_EXPECT_TRUE(test, oc_slot_crowded(s, slot));
 	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), live(OC_WORD_READERS | OC_WORD_FREQ));
 	KUNIT_EXPECT_EQ(test, oc_slot_copy_begin(s, slot, BLOCK, true), 0ULL);
 	for (i = 0; i < 31; i++)
 		KUNIT_ASSERT_FALSE(test, oc_slot_unpin_read(s, slot));
+	KUNIT_EXPECT_FALSE(test, oc_slot_crowded(s, slot));
 	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), live(OC_WORD_FREQ));
 }
 
@@ -172,6 +174,7 @@ static void slots_pin_write_saturates(struct kunit *test)
 	for (i = 0; i < 15; i++)
 		KUNIT_ASSERT_TRUE(test, oc_slot_pin_write(s, slot, BLOCK, 1));
 	KUNIT_EXPECT_FALSE(test, oc_slot_pin_write(s, slot, BLOCK, 1));
+	KUNIT_EXPECT_TRUE(test, oc_slot_crowded(s, slot));
 	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot),
 			live(OC_WORD_DIRTY | OC_WORD_HOT | OC_WORD_WRITERS));
 	for (i = 0; i < 15; i++)

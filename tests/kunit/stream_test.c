@@ -22,6 +22,18 @@ static void stream_single(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 258, 8), 8ULL);		/* a gap: a new one */
 }
 
+static void stream_peek_changes_nothing(struct kunit *test)
+{
+	struct oc_streams *st = test->priv;
+
+	KUNIT_EXPECT_EQ(test, oc_stream_peek(st, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 0, 8), 8ULL);
+	KUNIT_EXPECT_EQ(test, oc_stream_peek(st, 8), 8ULL);
+	KUNIT_EXPECT_EQ(test, oc_stream_peek(st, 8), 8ULL);
+	KUNIT_EXPECT_EQ(test, oc_stream_peek(st, 0), 0ULL);
+	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 8, 8), 16ULL);
+}
+
 static void stream_nothing(struct kunit *test)
 {
 	struct oc_streams *st = test->priv;
@@ -106,6 +118,7 @@ static void stream_structure(struct kunit *test)
 
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(stream_single),
+	KUNIT_CASE(stream_peek_changes_nothing),
 	KUNIT_CASE(stream_nothing),
 	KUNIT_CASE(stream_far),
 	KUNIT_CASE(stream_interleaved),

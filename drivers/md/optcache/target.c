@@ -248,7 +248,19 @@ static struct target_type optcache_target = {
 	.iterate_devices = optcache_iterate_devices,
 	.io_hints = optcache_io_hints,
 };
-module_dm(optcache);
+
+static int __init optcache_init(void)
+{
+	return dm_register_target(&optcache_target);
+}
+
+static void __exit optcache_exit(void)
+{
+	dm_unregister_target(&optcache_target);
+}
+
+module_init(optcache_init);
+module_exit(optcache_exit);
 
 MODULE_DESCRIPTION(DM_NAME " cache in front of a hard disk");
 MODULE_LICENSE("GPL");

@@ -2,6 +2,7 @@
 """The command line of the lab."""
 
 import argparse
+import os
 import pathlib
 import re
 import signal
@@ -148,6 +149,8 @@ def cmd_ktap(args):
 
 def main():
     """Run a command; errors are one line, an interrupt takes guests down too."""
+    # Users who are not root often lack these, where half of our tools are.
+    os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     args = parse(sys.argv[1:])
     try:

@@ -10,8 +10,8 @@ from . import LabError, cache, proc
 # Package, and a file or program by which it is known to be there.
 NEEDED = {
     "bc": "bc", "bison": "bison", "flex": "flex", "gcc": "gcc", "make": "make",
-    "libelf-dev": "/usr/include/libelf.h", "libc6-dev": "/usr/include/stdio.h",
-    "xz-utils": "xz", "zstd": "zstd", "lz4": "lz4", "kmod": "depmod", "util-linux": "unshare",
+    "libc6-dev": "/usr/include/stdio.h", "xz-utils": "xz", "zstd": "zstd", "lz4": "lz4",
+    "kmod": "depmod", "util-linux": "unshare", "dash": "dash",
     "qemu-system-x86": "qemu-system-x86_64", "busybox-static": "busybox", "dmsetup": "dmsetup",
     "fio": "fio", "e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "bcache-tools": "make-bcache",
 }
@@ -19,9 +19,8 @@ NEEDED = {
 
 def missing():
     """The packages that are not there."""
-    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     return [package for package, sign in NEEDED.items()
-            if not (os.path.exists(sign) if sign.startswith("/") else shutil.which(sign, path=path))]
+            if not (os.path.exists(sign) if sign.startswith("/") else shutil.which(sign))]
 
 
 def prepare():

@@ -112,7 +112,8 @@ test_content()
 		t "$model: discarded sectors are lost" is "$(result mismatches)" 8192
 		gen op=read n=1 start=5M bs=1M verify=1 gen=7
 		t "$model: their neighbours are not" is "$(result mismatches)" 0
-		cmp -n 4194304 -i 1048576:0 /dev/a /dev/zero
+		t "$model: they read as zeroes" \
+			cmp -n 4194304 /dev/a /dev/zero 1048576 0
 	done
 	device model=ram size_mb=1000000000
 	gen op=write rw=rand n=100000 bs=64k
@@ -139,7 +140,7 @@ test_faults()
 	order slow a us=500 skip=5 count=1
 	gen op=read n=20
 	t "a slow I/O" [ "$(result max)" -gt 500000 ]
-	t "and only one" [ "$(result mean)" -lt 60000 ]
+	t "and only one" [ "$(result p50)" -lt 500000 ]
 	device model=optane volatile=1
 	order fail a op=flush count=1
 	gen op=write n=10 flush_every=5
@@ -232,7 +233,7 @@ test_cuts()
 	t "writes in flight can be kept" [ $kept -gt 0 ]
 	t "or torn, in sectors" [ $torn -gt 0 ]
 	t "they leave no garbage" is "$garbage" 0
-	t "the later ones fail" is "$errors" 108
+	t "the later ones fail" [ "$errors" -gt 100 ]
 
 	device model=disk
 	cuts delay_ns=2000000 qd=32
@@ -254,13 +255,6 @@ test_both()
 	t "the cut of two" is "$(stat state) $(sed -n s/state=//p $labdev/b)" "cut cut"
 	order restore a b
 	order del b
-}
-
-repeatable()
-{
-	device model=disk
-	gen op=mix rw=rand n=2000 qd=16 seed=5
-	grep '^id=t ' $labgen/result
 }
 
 load_module labdev
