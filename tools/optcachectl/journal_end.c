@@ -2,11 +2,23 @@
 /* Looking behind the journal's end. */
 #include "journal_end.h"
 
+/* The checksum of the block at @offset is right, whatever the block is. */
+static bool is_whole(const struct mapping *m, u64 offset)
+{
+	const struct optcache_journal_header *h = (const void *)(m->journal + offset);
+	u32 size, nr;
+	u64 epoch;
+
+	return !oc_journal_open(h, m->sb->geo.journal_size - offset, &m->sb->geo, m->sb->uuid, 0,
+				~0ULL, le64_to_cpu(h->lsn), &size, &nr, &epoch);
+}
+
 /*
- * Of magic, uuid and "number and epoch" two fit: this was to be the next block,
- * whichever byte of it was hit.
+ * Of magic, uuid and "number and epoch" two fit: a block of this cache, whichever byte
+ * of it was hit.  A whole one is of an earlier lap.  Blocks are written in the order of
+ * their place, so an earlier one that starts just here has not been overwritten in part.
  */
-static bool looks_like_next(const struct mapping *m, u64 offset)
+static bool is_torn(const struct mapping *m, u64 offset)
 {
 	const struct optcache_journal_header *h = (const void *)(m->journal + offset);
 	u64 epoch = le64_to_cpu(h->epoch);
@@ -14,9 +26,8 @@ static bool looks_like_next(const struct mapping *m, u64 offset)
 
 	fits += le32_to_cpu(h->magic) == OPTCACHE_JOURNAL_MAGIC;
 	fits += !memcmp(h->uuid, m->sb->uuid, OPTCACHE_UUID_SIZE);
-	if (le64_to_cpu(h->lsn) == m->rp.lsn)
-		fits += epoch >= m->rp.epoch && epoch <= m->sb->epoch ? 2 : 1;
-	return fits >= 2 && (le64_to_cpu(h->lsn) == m->rp.lsn || fits > 2);
+	fits += le64_to_cpu(h->lsn) == m->rp.lsn && epoch >= m->rp.epoch && epoch <= m->sb->epoch;
+	return fits >= 2 && !is_whole(m, offset);
 }
 
 /* A whole block that only exists if the ones between it and the end once did. */
@@ -41,7 +52,7 @@ void journal_end_find(const struct mapping *m, struct journal_end *end)
 	*end = (struct journal_end){ .kind = JOURNAL_END_PLAIN, .offset = m->rp.offset };
 	if (m->rp.used >= size)
 		return;
-	if (looks_like_next(m, m->rp.offset))
+	if (is_torn(m, m->rp.offset))
 		end->kind = JOURNAL_END_TORN;
 
 	for (i = m->rp.used; i < size; i += unit) {

@@ -1,0 +1,2 @@
+def run(tap, box):
+    pass
