@@ -118,7 +118,9 @@ static void index_release_stranger(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, oc_slots_alloc(&t->slots, 1, &slot), 1U);
 	oc_slot_install(&t->slots, slot, oc_word_make(to_oblock(5), 1, OC_DEAD));
+	t->slots.next[from_slot(slot)] = 77;	/* left from an earlier life */
 	oc_index_release(&t->ix, slot);
+	KUNIT_EXPECT_EQ(test, t->slots.next[from_slot(other)], 0U);
 	expect_found(test, 5, other, false);
 }
 

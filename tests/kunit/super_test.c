@@ -290,6 +290,8 @@ static void super_choice(struct kunit *test)
 	t->disk[1].uuid[0] ^= 1;			/* torn: the older one */
 	expect_choice(test, 0, 0);
 	KUNIT_EXPECT_EQ(test, t->got.seq, 5ULL);
+	put_copies(t, BIT_ULL(40), 5);
+	expect_choice(test, 0, 0);
 	put_copies(t, 0x100000000ULL, 0xffffffffULL);
 	expect_choice(test, 0, 0);
 	t->disk[0].uuid[0] ^= 1;

@@ -2,7 +2,7 @@
 /*
  * Sequential streams: a hash from the sector where a stream will go on to the
  * stream, and a ring of all streams, the one used last behind its head [0].
- * A stream that was never used (sectors == 0) is in the ring, not in the hash.
+ * A stream that was never used is in the ring, not in the hash.
  */
 #include <optcache/stream.h>
 
@@ -87,7 +87,6 @@ u64 oc_stream_peek(struct oc_streams *st, u64 sector)
 
 u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors)
 {
-	struct oc_stream *s;
 	unsigned long flags;
 	u64 row;
 	u16 i;
@@ -96,14 +95,15 @@ u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors)
 		return 0;
 	spin_lock_irqsave(&st->lock, flags);
 	i = stream_find(st, sector);
-	if (!i)
+	if (i) {
+		row = st->stream[i].sectors + sectors;
+	} else {
 		i = st->stream[0].lru_prev;	/* the one unused for longest starts anew */
-	s = &st->stream[i];
-	if (s->sectors)
-		hash_del(st, i);
-	row = s->sectors && s->next_sector == sector ? s->sectors + sectors : sectors;
-	s->sectors = row;
-	s->next_sector = sector + sectors;
+		row = sectors;
+	}
+	hash_del(st, i);
+	st->stream[i].sectors = row;
+	st->stream[i].next_sector = sector + sectors;
 	hash_add(st, i);
 	ring_del(st, i);
 	ring_add(st, i);
