@@ -259,10 +259,16 @@ int dm_delete(const char *name)
 
 static int message_set(const char *name, const char *message)
 {
-	char key[64], value[64], why[OC_WHY_MAX];
+	char key[64], value[64], why[OC_WHY_MAX], status[FAKE_LINE];
 	struct oc_options o;
 
 	oc_options_default(&o);
+	fake_get(name, "status", status);
+	o.mask = 1U << OPTCACHE_OPT_DIRTY_LOW | 1U << OPTCACHE_OPT_DIRTY_HIGH;
+	o.value[OPTCACHE_OPT_DIRTY_LOW] = status_value(status, "dirty_low");
+	o.value[OPTCACHE_OPT_DIRTY_HIGH] = status_value(status, "dirty_high");
+	if (!o.value[OPTCACHE_OPT_DIRTY_HIGH])
+		o.value[OPTCACHE_OPT_DIRTY_HIGH] = OPTCACHE_DIRTY_HIGH_DEFAULT;
 	if (sscanf(message, "set %63s %63s", key, value) != 2 || oc_option_set(&o, key, value, why))
 		return -EINVAL;
 	status_set(name, key, value);

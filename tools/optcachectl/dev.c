@@ -69,6 +69,16 @@ static int check_kind(const char *path, const struct stat *st, unsigned int how)
 		    "%s is not a block device (it is %s)", path, kind(st->st_mode));
 }
 
+/* Opening a read-only disk for writing succeeds; only the writes would fail. */
+static int check_writable(const struct dev *d)
+{
+	int ro = 0;
+
+	if (!d->block || ioctl(d->fd, BLKROGET, &ro) || !ro)
+		return 0;
+	return explain_open(d->path, EROFS);
+}
+
 static int get_size(struct dev *d, const struct stat *st)
 {
 	int lbs;
@@ -129,7 +139,9 @@ int dev_open(struct dev *d, const char *path, unsigned int how)
 	d->fd = open(path, open_flags(d, how));
 	if (d->fd < 0)
 		return explain_open(path, errno);
-	code = get_size(d, &st);
+	code = how & DEV_WRITE ? check_writable(d) : 0;
+	if (!code)
+		code = get_size(d, &st);
 	if (code)
 		dev_close(d);
 	return code;
