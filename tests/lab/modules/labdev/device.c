@@ -56,7 +56,9 @@ static void lab_dev_free(struct lab_dev *dev)
 	if (dev->engine->destroy)
 		dev->engine->destroy(dev);
 	lab_faults_clear(dev);
+	spin_lock_irq(&dev->lock);
 	lab_settle_all(dev);
+	spin_unlock_irq(&dev->lock);
 	lab_store_destroy(&dev->store);
 	kfree(dev);
 }

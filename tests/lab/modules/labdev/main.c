@@ -3,6 +3,7 @@
  * labdev: model block devices for tests; see labdev.h for the plan of it and
  * debugfs labdev/control for how to use it.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 
 #include "labdev.h"
@@ -14,6 +15,11 @@ static int __init labdev_init(void)
 
 	if (ret)
 		return ret;
+	/*
+	 * Timers have no high resolution before the second tick, and UML in
+	 * simulated time can be here before the first.
+	 */
+	msleep(30);
 	lab_power_init();
 	ret = lab_control_init();
 	if (ret)

@@ -14,19 +14,19 @@ const struct lab_preset lab_presets[] = {
 	{ "ram", &lab_ram, "" },
 
 	{ "optane-mem-16", &lab_optane,
-	  "size_mb=13700 read_ns=16250 write_ns=24500 channels=8\n"
+	  "size_mb=13700 read_ns=16700 write_ns=24700 channels=8\n"
 	  "read_mbps=900 write_mbps=145 read_4k_ns=5260 write_4k_ns=23950\n"
 	  "flush_ns=11000" },
 	{ "optane-mem-32", &lab_optane,
-	  "size_mb=28000 read_ns=14500 write_ns=18500 channels=8\n"
+	  "size_mb=28000 read_ns=14700 write_ns=18700 channels=8\n"
 	  "read_mbps=1350 write_mbps=290 read_4k_ns=4160 write_4k_ns=15380\n"
 	  "flush_ns=11000" },
 	{ "optane-m10-64", &lab_optane,
-	  "size_mb=56000 read_ns=11500 write_ns=17500 channels=8\n"
+	  "size_mb=56000 read_ns=11700 write_ns=17700 channels=8\n"
 	  "read_mbps=1450 write_mbps=640 read_4k_ns=4160 write_4k_ns=7690\n"
 	  "flush_ns=11000" },
 	{ "optane-800p-118", &lab_optane,
-	  "size_mb=112000 read_ns=11500 write_ns=17500 channels=8\n"
+	  "size_mb=112000 read_ns=11700 write_ns=17700 channels=8\n"
 	  "read_mbps=1450 write_mbps=640 read_4k_ns=4000 write_4k_ns=7140\n"
 	  "flush_ns=11000" },
 	{ "optane-p4800x", &lab_optane,
@@ -53,7 +53,7 @@ const struct lab_preset lab_presets[] = {
 
 	/* for whoever does not care which */
 	{ "optane", &lab_optane,
-	  "read_ns=11500 write_ns=17500 channels=8 read_mbps=1450\n"
+	  "read_ns=11700 write_ns=17700 channels=8 read_mbps=1450\n"
 	  "write_mbps=640 read_4k_ns=4160 write_4k_ns=7690 flush_ns=11000" },
 	{ "disk", &lab_disk,
 	  "size_mb=32768 volatile=1 tags=64 rpm=7200 settle_us=600\n"
