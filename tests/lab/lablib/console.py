@@ -27,7 +27,7 @@ COMPLAINT = re.compile(
     r"|general protection fault|divide error|stack segment|invalid opcode"
     r"|[Uu]nable to handle kernel|list_(add|del) corruption"
     r"|kmemleak: \d+ new suspected memory leaks"
-    r"|Out of memory: Killed|Modules linked in:.*\[unsafe\])")
+    r"|Out of memory: Killed)")
 
 # After these the guest is dead: wait for the rest of the text, not for the job.
 FATAL = re.compile(r"^(Kernel panic|Oops)")
@@ -97,7 +97,7 @@ class Verdict:
         if self.timed_out:
             return f"no end after {timeout} s (--timeout); see {log}"
         if self.status is None:
-            what = "the job ended without a word" if self.started else "the guest did not start the job"
+            what = "the guest died in the job" if self.started else "the guest did not boot"
             return f"{what}; see {log}"
         word = "passed" if self.status == 0 else f"failed with status {self.status}"
         return f"job {word} after {self.uptime} s of guest time; see {log}"

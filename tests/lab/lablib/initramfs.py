@@ -76,9 +76,10 @@ class Archive:
             self.file(str(library), library.read_bytes(), 0o755)
 
     def write(self, path):
-        """Close the archive and write it to PATH."""
+        """Close the archive and write it to PATH; returns PATH."""
         self._member("TRAILER!!!", 0, b"")
         path.write_bytes(b"".join(self._out))
+        return path
 
 
 def libraries(path):

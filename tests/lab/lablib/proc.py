@@ -6,6 +6,11 @@ import subprocess
 from . import LabError
 
 
+def not_installed(what, program):
+    """The error for a program that is not there."""
+    return LabError(f"{what}: '{program}' is not installed; run 'tests/lab/lab prepare'")
+
+
 def run(argv, what, log=None, **kwargs):
     """Run ARGV; on failure say WHAT failed and show the end of its output."""
     argv = [str(a) for a in argv]
@@ -18,7 +23,7 @@ def run(argv, what, log=None, **kwargs):
             done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, check=False, **kwargs)
     except FileNotFoundError:
-        raise LabError(f"{what}: '{argv[0]}' is not installed; run 'tests/lab/lab prepare'") from None
+        raise not_installed(what, argv[0]) from None
     if done.returncode:
         if log:
             raise LabError(f"{what} failed (status {done.returncode}); see {log}")
@@ -33,7 +38,7 @@ def output(argv, what):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, check=False)
     except FileNotFoundError:
-        raise LabError(f"{what}: '{argv[0]}' is not installed; run 'tests/lab/lab prepare'") from None
+        raise not_installed(what, argv[0]) from None
     if done.returncode:
         tail = done.stderr.strip().splitlines()[-1:] or ["no message"]
         raise LabError(f"{what} failed (status {done.returncode}): {tail[0]}")

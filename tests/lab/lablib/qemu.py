@@ -15,14 +15,16 @@ CMDLINE = ("console=ttyS0 loglevel=5 panic=-1 oops=panic nokaslr mitigations=off
 # One instruction is one nanosecond, and nothing outside the guest has a say.
 SIM_ACCEL = ["-accel", "tcg,thread=single", "-cpu", "max,-erms,-fsrm,-rdrand,-rdseed",
              "-seed", "42", "-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
-SIM_CMDLINE = " tsc=reliable nowatchdog norandmaps randomize_kstack_offset=off kfence.sample_interval=0"
+SIM_CMDLINE = (" tsc=reliable nowatchdog norandmaps randomize_kstack_offset=off"
+               " kfence.sample_interval=0")
 
 # Options a disk takes: pattern of the value.
 DISK_OPTIONS = {
     "nvme": {"lbs": r"512|4096", "wc": r"on|off", "file": r".+"},
     "scsi": {"lbs": r"512|4096", "iops": r"[1-9]\d*", "file": r".+"},
 }
-DISK_FORMS = "nvme:SIZE[,lbs=4096][,wc=off][,file=IMAGE] or scsi:SIZE[,lbs=512][,iops=150][,file=IMAGE]"
+DISK_FORMS = ("nvme:SIZE[,lbs=4096][,wc=off][,file=IMAGE] or "
+              "scsi:SIZE[,lbs=512][,iops=150][,file=IMAGE]")
 
 
 class Disk:
@@ -74,18 +76,15 @@ def command(vmlinux, kver, module_base, machine, stage, out):
     """The command line of a guest that runs the job staged in STAGE."""
     entry = vmlinux.parent
     base = initramfs.base(entry, module_base / "lib/modules" / kver, kver)
-    image = stage / "initramfs.cpio"
-    with open(image, "wb") as whole:
-        for part in (base, job_archive(stage)):
-            with open(part, "rb") as handle:
-                shutil.copyfileobj(handle, whole)
+    image = join(stage / "initramfs.cpio", base, job_archive(stage))
     sim = machine.time == "sim"
     if sim and machine.smp > 1:
         raise LabError("--time sim counts the instructions of one processor; leave out --smp")
     accel = SIM_ACCEL if sim else accelerator(vmlinux, base)
-    argv = ["qemu-system-x86_64", "-machine", "q35", *accel, "-smp", machine.smp,
-            "-m", machine.mem, "-nodefaults", "-no-user-config", "-display", "none",
-            "-no-reboot", "-serial", "stdio", "-device", "isa-debug-exit,iobase=0x501,iosize=1",
+    argv = [initramfs.find_tool("qemu-system-x86_64"), "-machine", "q35", *accel,
+            "-smp", machine.smp, "-m", machine.mem, "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-serial", "stdio",
+            "-device", "isa-debug-exit,iobase=0x501,iosize=1",
             "-virtfs", f"local,path={str(out).replace(',', ',,')},mount_tag=results,"
             "security_model=none", "-device", "virtio-scsi-pci,id=scsi",
             "-kernel", vmlinux, "-initrd", image,
@@ -105,9 +104,16 @@ def job_archive(stage):
             for library in initramfs.libraries(path) if path.suffix != ".ko" else ():
                 archive.file(str(library), library.read_bytes(), 0o755)
     archive.symlink("init", "run/lab/job/qemu-init.sh")
-    target = stage / "job.cpio"
-    archive.write(target)
-    return target
+    return archive.write(stage / "job.cpio")
+
+
+def join(image, *parts):
+    """Several archives as one initramfs, which may be just that."""
+    with open(image, "wb") as whole:
+        for part in parts:
+            with open(part, "rb") as handle:
+                shutil.copyfileobj(handle, whole)
+    return image
 
 
 def accelerator(vmlinux, base):
@@ -133,14 +139,18 @@ def accelerator(vmlinux, base):
     return kvm if answer.read_text(encoding="ascii") == "yes" else tcg
 
 
-def kvm_boots(kvm, vmlinux, base):
-    """True if a guest under KVM gets as far as its first process."""
+def kvm_boots(accel, vmlinux, base):
+    """True if a guest with the accelerator ACCEL gets as far as its first process."""
     cache.note("trying whether /dev/kvm works here")
     with cache.scratch("kvm") as tmp:
-        verdict = console.watch(
-            ["qemu-system-x86_64", "-machine", "q35", *kvm, "-m", "1G", "-nodefaults",
-             "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
-             "-kernel", str(vmlinux), "-initrd", str(base),
-             "-append", "console=ttyS0 panic=-1 rdinit=/bin/sh -- -c 'echo \"lab: job starts on kvm\"; poweroff -f'"],
-            tmp / "console.log", PROBE_S, verbose=False)
+        probe = initramfs.Archive()
+        probe.file("init", f"#!/bin/sh\necho '{console.JOB_STARTS}kvm'\n"
+                   "/bin/busybox poweroff -f\n".encode(), 0o755)
+        image = join(tmp / "initramfs", base, probe.write(tmp / "probe.cpio"))
+        argv = [initramfs.find_tool("qemu-system-x86_64"), "-machine", "q35", *accel, "-m", "1G",
+                "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+                "-serial", "stdio", "-kernel", vmlinux, "-initrd", image,
+                "-append", "console=ttyS0 panic=-1"]
+        verdict = console.watch([str(a) for a in argv], tmp / "console.log", PROBE_S,
+                                verbose=False)
     return verdict.started

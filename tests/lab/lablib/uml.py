@@ -73,7 +73,8 @@ class Uml(Target):
     def boot(self, path, machine, stage, out):
         """The command line of a guest that runs the job staged in STAGE."""
         if machine.disks:
-            raise LabError("UML has no --disk; make null_blk or model disks in the job, or use QEMU")
+            raise LabError("UML has no --disk; make null_blk or model disks in the job, "
+                           "or use QEMU")
         if machine.smp > 1:
             raise LabError("UML runs on one processor here; use QEMU for --smp")
         argv = ["setarch", "-R", path / "linux", f"mem={machine.mem}", f"uml_dir={stage}/",
