@@ -4,7 +4,7 @@
 
 #include <linux/highmem.h>
 
-#define OC_BUFFERS		32
+#define OC_BUFFERS		128
 #define OC_BUFFER_PAGES_MIN	OC_REGION_BLOCKS
 #define OC_BUFFER_PAGES_MAX	1024
 
@@ -47,32 +47,35 @@ void oc_buffer_put(struct oc_buffer *b)
 	spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-static void copy_in(struct oc_buffer *b, struct bio *bio, const struct bvec_iter *from)
+/* Between the buffer and the pages of @bio that @at describes. */
+static void copy(struct oc_buffer *b, struct bio *bio, const struct bvec_iter *at, bool in)
 {
-	unsigned int at = oc_sector_offset(b->sector) << SECTOR_SHIFT, n;
+	unsigned int pos = oc_sector_offset(b->sector) << SECTOR_SHIFT, n, off, len;
 	struct bvec_iter iter;
 	struct bio_vec bv;
-	void *src, *dst;
+	void *theirs, *ours;
 
-	__bio_for_each_segment(bv, bio, iter, *from) {
-		src = bvec_kmap_local(&bv);
-		for (n = 0; n < bv.bv_len; ) {
-			unsigned int off = at & (OPTCACHE_BLOCK_SIZE - 1);
-			unsigned int len = min_t(unsigned int, bv.bv_len - n,
-						 OPTCACHE_BLOCK_SIZE - off);
-
-			dst = kmap_local_page(b->page[at >> OPTCACHE_BLOCK_SHIFT]);
-			memcpy(dst + off, src + n, len);
-			kunmap_local(dst);
-			at += len;
-			n += len;
+	__bio_for_each_segment(bv, bio, iter, *at) {
+		theirs = bvec_kmap_local(&bv);
+		for (n = 0; n < bv.bv_len; n += len, pos += len) {
+			off = pos & (OPTCACHE_BLOCK_SIZE - 1);
+			len = min_t(unsigned int, bv.bv_len - n, OPTCACHE_BLOCK_SIZE - off);
+			ours = kmap_local_page(b->page[pos >> OPTCACHE_BLOCK_SHIFT]);
+			if (in)
+				memcpy(ours + off, theirs + n, len);
+			else
+				memcpy(theirs + n, ours + off, len);
+			kunmap_local(ours);
 		}
-		kunmap_local(src);
+		kunmap_local(theirs);
+		if (!in)
+			flush_dcache_page(bv.bv_page);
 	}
 }
 
-struct oc_buffer *oc_buffer_copy(struct oc_io *io, const struct bvec_iter *iter)
+struct oc_buffer *oc_buffer_get(struct oc_io *io)
 {
+	const struct bvec_iter *iter = &io->bio->bi_iter;
 	unsigned int sectors = iter->bi_size >> SECTOR_SHIFT;
 	struct oc_buffer *b;
 
@@ -86,8 +89,17 @@ struct oc_buffer *oc_buffer_copy(struct oc_io *io, const struct bvec_iter *iter)
 	b->run = 0;
 	b->origin_status = BLK_STS_OK;
 	b->cache_status = BLK_STS_OK;
-	copy_in(b, io->bio, iter);
 	return b;
+}
+
+void oc_buffer_copy_in(struct oc_buffer *b)
+{
+	copy(b, b->io->bio, &b->io->bio->bi_iter, true);
+}
+
+void oc_buffer_copy_out(struct oc_buffer *b)
+{
+	copy(b, b->io->bio, &b->io->bio->bi_iter, false);
 }
 
 /* Offset and length in sectors of what block @i of the buffer holds. */
@@ -136,6 +148,9 @@ void oc_buffers_drain(struct oc_core *core)
 	struct oc_buffer_pool *pool = core->buffers;
 
 	wait_event(pool->wait, READ_ONCE(pool->nr_idle) == pool->nr_buffers);
+	/* the last one is still on its way out of oc_buffer_put() */
+	spin_lock_irq(&pool->lock);
+	spin_unlock_irq(&pool->lock);
 }
 
 size_t oc_buffers_bytes(const struct oc_core *core)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bounce buffers: the one copy from which both devices are written, or that is kept
- * when a reader's bio is already done.  The caller's pages may change under I/O, and
- * are gone when the bio has ended.
+ * Bounce buffers: the one copy that origin, cache and caller agree on.  The caller's
+ * pages may change under I/O, of a read as well as of a write, and are gone when the
+ * bio has ended; nothing that enters the cache may come from them.
  *
  * A fixed pool made at start (G6); whoever gets none goes without the cache.
  */
@@ -14,7 +14,7 @@
 struct oc_buffer {
 	struct list_head list;
 	struct oc_core *core;
-	struct oc_io *io;		/* through.c: the bio to be completed */
+	struct oc_io *io;		/* the bio to be completed */
 	struct oc_range range;		/* fill.c: the lock taken over from the reader */
 	sector_t sector;		/* of the data, relative to the target */
 	unsigned int sectors;
@@ -48,8 +48,10 @@ size_t oc_buffers_bytes(const struct oc_core *core);
 /* Wait until nobody uses a buffer.  Sleeps. */
 void oc_buffers_drain(struct oc_core *core);
 
-/* A buffer for the data of @io (its iter), with a copy of it.  Any context.  NULL if none is free. */
-struct oc_buffer *oc_buffer_copy(struct oc_io *io, const struct bvec_iter *iter);
+/* A buffer for the data of @io as it stands.  Any context.  NULL if none is free. */
+struct oc_buffer *oc_buffer_get(struct oc_io *io);
+void oc_buffer_copy_in(struct oc_buffer *b);	/* from the bio of b->io */
+void oc_buffer_copy_out(struct oc_buffer *b);	/* to it */
 void oc_buffer_put(struct oc_buffer *b);
 
 /* Add blocks @first .. @first + @nr - 1 of the buffer to @bio.  Return: sector of the first. */

@@ -53,6 +53,8 @@ void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot)
 
 void oc_checkpoint_kick(struct oc_core *core)
 {
+	if (READ_ONCE(core->stopping))
+		return;
 	queue_work(core->bg_wq, &core->checkpoint->work);
 }
 
@@ -193,6 +195,7 @@ int oc_checkpoint_run(struct oc_core *core, bool clean_stop)
 		spin_unlock_irqrestore(&j->lock, flags);
 		/* whoever waited for space looks again */
 		oc_journal_unreserve(j, 0);
+		oc_fresh_settle(core);
 	}
 	mutex_unlock(&ck->lock);
 	return r;
@@ -262,6 +265,11 @@ void oc_checkpoint_exit(struct oc_core *core)
 	kvfree(ck->dirty);
 	kfree(ck);
 	core->checkpoint = NULL;
+}
+
+void oc_checkpoint_stop(struct oc_core *core)
+{
+	cancel_work_sync(&core->checkpoint->work);
 }
 
 size_t oc_checkpoint_bytes(const struct oc_core *core)

@@ -35,7 +35,7 @@ void oc_io_finish(struct oc_io *io, blk_status_t status)
 	io->kind = OC_IO_IDLE;
 	io->flags &= ~OC_IO_FINISH;
 	io->bio->bi_status = status;
-	bio_endio(io->bio);
+	bio_endio(io->bio);	/* and so back to oc_io_end() */
 }
 
 /* Send the bio again, as it came. */
@@ -45,8 +45,8 @@ static bool route_again(struct oc_io *io)
 
 	bio->bi_iter = io->iter;
 	bio->bi_status = BLK_STS_OK;
-	/* a bio that pieces were split from has counted down to zero */
-	atomic_set(&bio->__bi_remaining, 1);
+	if (io->flags & OC_IO_FUA)
+		bio->bi_opf |= REQ_FUA;
 	io->flags |= OC_IO_NOCACHE;
 	io->kind = OC_IO_IDLE;
 	io->credits = 0;
@@ -61,15 +61,25 @@ static bool is_media_error(blk_status_t status)
 }
 
 /* A write reached the cache.  FUA: its mapping must be durable too. */
-static bool finish_write(struct oc_io *io)
+static bool finish_write(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_journal *j = &io->core->journal;
 
-	if (!(io->bio->bi_opf & REQ_FUA) || oc_journal_settled(j))
+	if (!(io->flags & OC_IO_FUA) || oc_journal_settled(j))
 		return true;
 	io->flags |= OC_IO_FINISH;
 	io->status = BLK_STS_OK;
-	return !oc_journal_wait_io(j, io);
+	switch (oc_journal_wait_io(j, io)) {
+	case OC_PENDING:
+		return false;
+	case OC_NEVER:
+		*status = BLK_STS_IOERR;
+		fallthrough;
+	case OC_DURABLE:
+		break;
+	}
+	io->flags &= ~OC_IO_FINISH;
+	return true;
 }
 
 /*
@@ -92,26 +102,26 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 	return route_again(io);
 }
 
-static bool end_write_hit(struct oc_io *io, blk_status_t status)
+static bool end_write_hit(struct oc_io *io, blk_status_t *status)
 {
 	unpin_run(io, true);
-	if (likely(!status))
-		return finish_write(io);
-	if (is_media_error(status)) {
+	if (likely(!*status))
+		return finish_write(io, status);
+	if (is_media_error(*status)) {
 		oc_count(io->core, cache_errors);
 		oc_core_degrade(io->core, OC_DEGRADED, "writing the cache device failed");
 	}
 	return true;
 }
 
-static bool end_extend(struct oc_io *io, blk_status_t status)
+static bool end_extend(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
 	unsigned long flags;
 	u64 word;
 
-	if (!status) {
+	if (!*status) {
 		oc_journal_lock(j, flags);
 		word = oc_slot_extend(&core->slots, io->slot,
 				      oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
@@ -124,7 +134,8 @@ static bool end_extend(struct oc_io *io, blk_status_t status)
 	}
 	oc_journal_unreserve(j, io->credits);
 	io->credits = 0;
-	oc_io_unlock(io);
+	if (!(io->flags & OC_IO_REST))
+		oc_io_unlock(io);
 	return end_write_hit(io, status);
 }
 
@@ -162,6 +173,7 @@ static void map_new(struct oc_io *io)
 	u64 word;
 	u32 i;
 
+	WRITE_ONCE(core->ever_dirty, true);
 	oc_journal_lock(j, flags);
 	for (i = 0; i < io->nr; i++, left -= len, off = 0) {
 		len = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
@@ -177,34 +189,33 @@ static void map_new(struct oc_io *io)
 	oc_journal_unlock(j, flags);
 }
 
-static bool end_new(struct oc_io *io, blk_status_t status)
+static bool end_new(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_core *core = io->core;
 
-	if (!status)
+	if (!*status)
 		map_new(io);
 	else
 		oc_slots_free(&core->slots, io->slot, io->nr);
 	oc_journal_unreserve(&core->journal, io->credits);
 	io->credits = 0;
-	if (is_media_error(status)) {
+	if (is_media_error(*status)) {
 		oc_count(core, cache_errors);
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
 		return route_again(io);
 	}
-	oc_io_unlock(io);
-	if (status)
+	if (!(io->flags & OC_IO_REST))
+		oc_io_unlock(io);
+	if (*status)
 		return true;
 	oc_writeback_kick(core);
-	return finish_write(io);
+	return finish_write(io, status);
 }
 
 static bool end_miss(struct oc_io *io, blk_status_t status)
 {
 	if (is_media_error(status))
 		oc_count(io->core, origin_errors);
-	else if (!status && io->flags & OC_IO_FILL)
-		oc_fill_begin(io);
 	return true;
 }
 
@@ -215,6 +226,30 @@ static bool end_bypass(struct oc_io *io, blk_status_t status)
 	if (is_media_error(status))
 		oc_count(io->core, origin_errors);
 	return true;
+}
+
+/* The mappings are gone; what the origin makes of the hint is its own affair. */
+static bool end_discard(struct oc_io *io, blk_status_t *status)
+{
+	oc_origin_wrote(io->core);
+	if (*status == BLK_STS_NOTSUPP)
+		*status = BLK_STS_OK;
+	return true;
+}
+
+/* A part has ended well: go on behind it. */
+static void route_rest(struct oc_io *io)
+{
+	struct bio *bio = io->bio;
+
+	bio->bi_iter = io->iter;
+	bio_advance_iter(bio, &bio->bi_iter, io->iter.bi_size);
+	bio->bi_iter.bi_size = io->rest;
+	bio->bi_status = BLK_STS_OK;
+	if (io->flags & OC_IO_FUA)
+		bio->bi_opf |= REQ_FUA;
+	io->flags &= ~(OC_IO_REST | OC_IO_ENDED | OC_IO_STREAMED | OC_IO_NOCACHE);
+	oc_defer(io);
 }
 
 bool oc_io_end(struct oc_io *io, blk_status_t *status)
@@ -228,13 +263,13 @@ bool oc_io_end(struct oc_io *io, blk_status_t *status)
 		done = end_read_hit(io, *status);
 		break;
 	case OC_IO_WRITE_HIT:
-		done = end_write_hit(io, *status);
+		done = end_write_hit(io, status);
 		break;
 	case OC_IO_EXTEND:
-		done = end_extend(io, *status);
+		done = end_extend(io, status);
 		break;
 	case OC_IO_NEW:
-		done = end_new(io, *status);
+		done = end_new(io, status);
 		break;
 	case OC_IO_MISS:
 		done = end_miss(io, *status);
@@ -242,10 +277,23 @@ bool oc_io_end(struct oc_io *io, blk_status_t *status)
 	case OC_IO_BYPASS:
 		done = end_bypass(io, *status);
 		break;
+	case OC_IO_DISCARD:
+		done = end_discard(io, status);
+		break;
+	case OC_IO_FLUSH:
+		done = !is_media_error(*status);
+		if (!done)	/* does it matter?  The worker knows */
+			oc_flush_queue(io->core, io);
+		break;
 	default:
 		break;
 	}
-	if (done)
-		oc_io_unlock(io);
-	return done;
+	if (!done)
+		return false;
+	if (unlikely(io->flags & OC_IO_REST) && !*status) {
+		route_rest(io);
+		return false;
+	}
+	oc_io_unlock(io);
+	return true;
 }

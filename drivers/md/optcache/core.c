@@ -55,11 +55,12 @@ static int alloc_workqueues(struct oc_core *core)
 static void core_free(struct oc_core *core)
 {
 	free_workqueues(core);
-	bioset_exit(&core->split_bs);
+	oc_journal_exit(&core->journal);
 	bioset_exit(&core->bs);
 	free_percpu(core->stats);
 	if (core->super_page)
 		__free_page(core->super_page);
+	kfree(core->super_next);
 	kfree(core);
 }
 
@@ -89,8 +90,9 @@ static struct oc_core *core_alloc(void)
 	init_locks(core);
 	core->stats = alloc_percpu(struct oc_stats);
 	core->super_page = alloc_page(GFP_KERNEL);
-	if (!core->stats || !core->super_page || alloc_workqueues(core) ||
-	    bioset_init(&core->split_bs, BIO_POOL_SIZE, offsetof(struct oc_piece, bio), 0) ||
+	core->super_next = kzalloc(sizeof(*core->super_next), GFP_KERNEL);
+	if (oc_journal_init(&core->journal, core) || !core->stats || !core->super_page ||
+	    !core->super_next || alloc_workqueues(core) ||
 	    bioset_init(&core->bs, BIO_POOL_SIZE * 16, 0, BIOSET_NEED_BVECS)) {
 		core_free(core);
 		return NULL;
@@ -106,11 +108,18 @@ struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
 
 	mutex_lock(&registry_lock);
 	list_for_each_entry(core, &registry, registry) {
+		if (core->md == md && core->table == ti->table) {
+			snprintf(why, OC_WHY_MAX,
+				 "one optcache target is all that a table may have: stack a linear table on two devices instead");
+			core = ERR_PTR(-EINVAL);
+			goto out;
+		}
 		if (!uses(core, cache->bd_dev) && !uses(core, origin->bd_dev))
 			continue;
 		if (core->md == md && core->cache_devt == cache->bd_dev &&
 		    core->origin_devt == origin->bd_dev) {
 			core->users++;
+			core->table = ti->table;
 			goto out;
 		}
 		snprintf(why, OC_WHY_MAX,
@@ -126,7 +135,9 @@ struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
 		goto out;
 	}
 	core->users = 1;
+	INIT_LIST_HEAD(&core->loaded);
 	core->md = md;
+	core->table = ti->table;
 	core->cache_devt = cache->bd_dev;
 	core->origin_devt = origin->bd_dev;
 	list_add(&core->registry, &registry);
@@ -144,18 +155,47 @@ void oc_core_put(struct oc_core *core)
 		mutex_unlock(&registry_lock);
 		return;
 	}
-	list_del(&core->registry);
-	mutex_unlock(&registry_lock);
-
+	/* normally stopped long ago; the lock keeps a new core of the pair out till it is */
+	oc_sysfs_remove(core);
 	oc_core_suspend(core);
 	core_unload(core);
+	list_del(&core->registry);
+	mutex_unlock(&registry_lock);
 	core_free(core);
 }
 
 /* ---- starting -------------------------------------------------------- */
 
+static LIST_HEAD(loaded);
+static DEFINE_SPINLOCK(loaded_lock);	/* the list, and the UUIDs of those on it */
+
+/* No two cores may work on the same cache, under whatever device names. */
+static int check_clone(struct oc_core *core)
+{
+	const struct oc_core *other;
+	int r = 0;
+
+	spin_lock(&loaded_lock);
+	list_for_each_entry(other, &loaded, loaded)
+		if (!memcmp(other->super.uuid, core->super.uuid, sizeof(core->super.uuid)))
+			r = -EEXIST;
+	if (!r)
+		list_add(&core->loaded, &loaded);
+	spin_unlock(&loaded_lock);
+	if (r)
+		DMERR("%s: this cache is active already under another device: is it a clone?",
+		      dm_device_name(core->md));
+	return r;
+}
+
 static int check_pair(struct oc_core *core, const struct oc_super *sb)
 {
+	if (sb->geo.journal_unit < bdev_logical_block_size(core->cache)) {
+		DMERR("%s: this cache was made on a device with %u-byte sectors, not %u: copy it back",
+		      dm_device_name(core->md), sb->geo.journal_unit,
+		      bdev_logical_block_size(core->cache));
+		return -EINVAL;
+	}
 	if (sb->geo.origin_sectors != core->origin_sectors) {
 		DMERR("%s: this cache was made for an origin of %llu sectors, not %llu: check the device names",
 		      dm_device_name(core->md), sb->geo.origin_sectors,
@@ -176,8 +216,25 @@ static int check_pair(struct oc_core *core, const struct oc_super *sb)
 	return 0;
 }
 
+/* Options of a table line win over those in force, if together they make sense. */
+static int merge_table(struct oc_core *core, const struct oc_options *table)
+{
+	struct oc_options opt = core->options;
+	char why[OC_WHY_MAX];
+	int r;
+
+	oc_options_merge(&opt, table);
+	r = oc_options_check(&opt, why);
+	if (r)
+		DMERR("%s: the table line does not go with the saved options: %s",
+		      dm_device_name(core->md), why);
+	else
+		core->options = opt;
+	return r;
+}
+
 /* Saved options count unless they are senseless; then the defaults do. */
-static void take_options(struct oc_core *core, const struct oc_options *table)
+static void take_saved(struct oc_core *core)
 {
 	struct oc_options saved;
 	char why[OC_WHY_MAX];
@@ -189,7 +246,6 @@ static void take_options(struct oc_core *core, const struct oc_options *table)
 		DMWARN("%s: saved options are ignored: %s", dm_device_name(core->md), why);
 		oc_options_default(&core->options);
 	}
-	oc_options_merge(&core->options, table);
 }
 
 static void set_pool(struct oc_core *core)
@@ -205,22 +261,24 @@ static int core_load(struct oc_core *core, const struct oc_options *table)
 	const char *why;
 	int r;
 
-	r = oc_super_load(core->cache, &core->super, &why);
+	r = oc_super_load(core->cache, &core->super, &core->super_place, &why);
 	if (r) {
 		DMERR("%s: %s", dm_device_name(core->md), why);
 		return r;
 	}
 	r = check_pair(core, &core->super);
+	if (!r)
+		r = check_clone(core);
 	if (r)
 		return r;
 	core->data_sector = core->super.geo.data_start >> SECTOR_SHIFT;
 	core->health = OC_OK;
-	take_options(core, table);
-	r = oc_slots_init(&core->slots, core->super.geo.nr_slots);
+	take_saved(core);
+	r = merge_table(core, table);
+	if (!r)
+		r = oc_slots_init(&core->slots, core->super.geo.nr_slots);
 	if (!r)
 		r = oc_index_init(&core->index, &core->slots);
-	if (!r)
-		r = oc_journal_init(&core->journal, core);
 	if (!r)
 		r = oc_recover(core);
 	if (!r)
@@ -232,6 +290,10 @@ static int core_load(struct oc_core *core, const struct oc_options *table)
 		r = -ENOMEM;
 	if (r)
 		return r;
+	core->ever_dirty = atomic64_read(&core->slots.nr_dirty);
+	core->stuck_dirty = false;
+	/* the first time ever there can be no older image of it anywhere */
+	core->armed = !core->super.generation;
 	oc_policy_init(&core->policy, &core->slots);
 	set_pool(core);
 	return 0;
@@ -252,13 +314,15 @@ static int flush_devices(struct oc_core *core)
 /* The same core starts again: is its superblock still the one it wrote? */
 static int core_check(struct oc_core *core)
 {
-	struct oc_super sb;
+	struct oc_super *sb = core->super_next;
 	const char *why;
 	int r;
 
-	r = oc_super_load(core->cache, &sb, &why);
-	if (!r && (sb.seq != core->super.seq ||
-		   memcmp(sb.uuid, core->super.uuid, sizeof(sb.uuid)))) {
+	if (oc_failed(core))
+		return 0;	/* it only passes on what it still can */
+	r = oc_super_load(core->cache, sb, NULL, &why);
+	if (!r && (sb->seq != core->super.seq ||
+		   memcmp(sb->uuid, core->super.uuid, sizeof(sb->uuid)))) {
 		why = "the cache device was changed while it was suspended: remove the device and create it again";
 		r = -ESTALE;
 	}
@@ -279,19 +343,22 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table)
 	mutex_lock(&core->admin);
 	if (core->state == OC_CORE_RUNNING)
 		goto out;
+	core->strip = REQ_POLLED | (bdev_nowait(core->cache) ? 0 : REQ_NOWAIT);
 	if (core->state == OC_CORE_NEW) {
-		r = core_load(core, table);
+		r = flush_devices(core);
+		if (!r)
+			r = core_load(core, table);
 		if (r)
 			core_unload(core);
 	} else {
 		r = core_check(core);
-		oc_options_merge(&core->options, table);
+		if (!r)
+			r = merge_table(core, table);
 	}
-	if (!r)
-		r = flush_devices(core);
 	if (r)
 		goto out;
 	opt = core->options;
+	core->stopping = false;
 	core->state = OC_CORE_RUNNING;
 	oc_core_apply(core, &opt);
 	oc_writeback_start(core);
@@ -320,20 +387,26 @@ void oc_core_suspend(struct oc_core *core)
 	mutex_lock(&core->admin);
 	if (core->state != OC_CORE_RUNNING)
 		goto out;
-	oc_writeback_stop(core);
-	cancel_delayed_work_sync(&core->drop_work);
+	/* first those who start others, so that nobody comes back */
 	oc_buffers_drain(core);
-	flush_work(&core->flush_work);
+	WRITE_ONCE(core->stopping, true);
+	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->evict_work);
+	oc_writeback_stop(core);
+	flush_work(&core->flush_work);
 	cancel_work_sync(&core->save_work);
-	settle_fresh(core);
-	flush_work(&core->fresh.work);
-	if (!core->journal.failed) {
+	oc_checkpoint_stop(core);
+
+	if (core->armed && !oc_failed(core)) {
+		settle_fresh(core);
 		if (atomic64_read(&core->origin_state.writes) != core->origin_state.flushed)
 			oc_origin_flush(core);
+		flush_work(&core->fresh.work);
 		oc_checkpoint_run(core, true);
 	}
-	flush_work(&core->journal.work);
+	flush_work(&core->fresh.work);
+	oc_journal_idle(&core->journal);
+	cancel_work_sync(&core->save_work);
 	core->state = OC_CORE_STOPPED;
 out:
 	mutex_unlock(&core->admin);
@@ -347,11 +420,14 @@ static void core_unload(struct oc_core *core)
 	cancel_work_sync(&core->flush_work);
 	cancel_work_sync(&core->defer_work);
 	oc_checkpoint_exit(core);
-	oc_journal_exit(&core->journal);
+	oc_journal_stop(&core->journal);
 	oc_index_exit(&core->index);
 	oc_slots_exit(&core->slots);
 	kvfree(core->victim);
 	core->victim = NULL;
+	spin_lock(&loaded_lock);
+	list_del_init(&core->loaded);
+	spin_unlock(&loaded_lock);
 	core->state = OC_CORE_NEW;
 }
 
@@ -363,15 +439,22 @@ void oc_core_apply(struct oc_core *core, const struct oc_options *opt)
 	core->options = *opt;
 	WRITE_ONCE(core->mode, opt->value[OPTCACHE_OPT_MODE]);
 	WRITE_ONCE(core->seq_cutoff, opt->value[OPTCACHE_OPT_SEQ_CUTOFF] * (SZ_1K >> SECTOR_SHIFT));
-	oc_super_set_options(core, opt);
 	if (core->state == OC_CORE_RUNNING)
 		oc_writeback_hurry(core);
 }
 
 void oc_core_save(struct oc_core *core)
 {
-	if (core->state == OC_CORE_RUNNING)
+	if (core->state == OC_CORE_RUNNING && !oc_failed(core))
 		queue_work(core->bg_wq, &core->save_work);
+}
+
+void oc_core_arm(struct oc_core *core)
+{
+	WRITE_ONCE(core->armed, true);
+	oc_evict_kick(core);
+	if (atomic64_read(&core->slots.nr_dirty))
+		oc_writeback_kick(core);
 }
 
 void oc_core_event(struct oc_core *core)

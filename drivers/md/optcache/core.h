@@ -52,8 +52,10 @@ enum oc_health {
 
 /* Does the origin owe a flush?  writes counts completed origin writes. */
 struct oc_origin {
-	atomic64_t writes;
-	u64 flushed;		/* value of writes that the last flush covered; flush worker */
+	atomic64_t writes;	/* all of them: what FRESH and CLEAN have to wait for */
+	atomic64_t user_writes;	/* without write-back's own: what a user's flush has to cover */
+	u64 flushed;		/* value of writes that the last flush covered */
+	u64 user_flushed;
 };
 
 /* Clean slots mapped in memory only, until an origin flush lets the journal know them. */
@@ -88,7 +90,15 @@ struct oc_core {
 	u32 mode;			/* enum oc_core.opt[MODE], READ_ONCE */
 	u32 seq_cutoff;			/* sectors, 0 = none */
 	enum oc_health health;
-	bool starved;			/* somebody waits for a pin or a piece, see oc_starve() */
+	bool stuck_dirty;		/* failed, and the device may hold what is newer than the origin */
+	bool ever_dirty;		/* some block has been dirty since activation */
+	/*
+	 * Hazard 19: until a user has written, nothing is written at all, so that an
+	 * image resumed from hibernation finds the cache as it left it.
+	 */
+	bool armed;
+	blk_opf_t strip;		/* flags that must not reach the cache device */
+	bool starved;			/* somebody waits for a pin, see oc_starve() */
 
 	struct oc_ranges ranges;
 	struct oc_journal journal;
@@ -105,14 +115,12 @@ struct oc_core {
 	struct workqueue_struct *bg_wq;		/* flushes, checkpoints */
 	struct workqueue_struct *wq;		/* routing, eviction: never waits */
 	struct workqueue_struct *journal_wq;	/* commits: wait for the device only */
-	struct bio_set split_bs;	/* pieces of deferred bios, with their oc_io in front */
 	struct bio_set bs;		/* our own I/O */
 
 	spinlock_t defer_lock;
 	struct list_head deferred;	/* oc_io to be routed by defer_work */
-	struct list_head starving;	/* oc_io that found no pin, or no memory for a piece */
+	struct list_head starving;	/* oc_io that found all pins taken */
 	struct work_struct defer_work;
-	atomic_t nr_pieces;		/* split off and not ended */
 
 	spinlock_t flush_lock;
 	struct list_head flushing;	/* oc_io of flush bios */
@@ -132,6 +140,8 @@ struct oc_core {
 
 	struct mutex super_lock;
 	struct oc_super super;
+	struct oc_super *super_next;	/* being written; super is what is on the device */
+	unsigned int super_place;	/* of the last good copy */
 	struct work_struct save_work;
 	struct page *super_page;	/* one copy, to be written */
 
@@ -139,10 +149,13 @@ struct oc_core {
 	enum oc_core_state state;
 	struct oc_options options;	/* what is in force; mask: set by table or user */
 	struct mapped_device *md;
+	struct dm_table *table;		/* the last one that took a reference; registry lock */
 	struct dm_target *ti;		/* of the table in force */
 	struct kobject *kobj;		/* optcache/ in the dm device's sysfs folder */
 
+	bool stopping;			/* suspend is under way: no new background work */
 	struct list_head registry;
+	struct list_head loaded;	/* core.c: all whose metadata is in memory */
 	dev_t cache_devt, origin_devt;
 	unsigned int users;		/* tables; registry lock */
 	sector_t origin_sectors;
@@ -166,6 +179,15 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table);
 /* No user I/O is left: settle everything on the devices.  */
 void oc_core_suspend(struct oc_core *core);
 
+/* The first write of a user: from now on the devices may be written.  Any context. */
+void oc_core_arm(struct oc_core *core);
+
+/* The journal has failed: nothing new can be mapped, or durably unmapped. */
+static inline bool oc_failed(const struct oc_core *core)
+{
+	return READ_ONCE(core->journal.failed);
+}
+
 /* New options, checked by the caller, go into force.  admin held. */
 void oc_core_apply(struct oc_core *core, const struct oc_options *opt);
 
@@ -184,13 +206,13 @@ void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *wh
 /* ---- superblock.c: all sleep ---- */
 int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct page *page,
 		    unsigned int bytes);
-int oc_super_load(struct block_device *cache, struct oc_super *sb, const char **why);
+int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int *place,
+		  const char **why);
 /* Makes the epoch (and whatever else changed) durable. */
 int oc_super_write(struct oc_core *core);
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop);
 void oc_super_save_work(struct work_struct *work);
-/* Options to be saved with the next write, and those saved. */
-void oc_super_set_options(struct oc_core *core, const struct oc_options *opt);
+/* The options saved in @sb. */
 void oc_super_options(const struct oc_super *sb, struct oc_options *opt);
 
 /* ---- recovery.c ---- */
@@ -210,6 +232,8 @@ int oc_checkpoint_run(struct oc_core *core, bool clean_stop);
 void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot);
 void oc_checkpoint_loaded(struct oc_core *core, u32 page, u64 seq, unsigned int place,
 			  bool behind);
+/* core->stopping is set: none runs and none will.  Sleeps. */
+void oc_checkpoint_stop(struct oc_core *core);
 size_t oc_checkpoint_bytes(const struct oc_core *core);
 
 /* ---- evict.c ---- */
@@ -219,17 +243,19 @@ void oc_evict_all(struct oc_core *core);	/* drop everything clean; returns at on
 void oc_drop_work(struct work_struct *work);
 static inline void oc_evict_kick(struct oc_core *core)
 {
-	if (oc_slots_nr_free(&core->slots) < core->free_low)
+	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed))
 		queue_work(core->wq, &core->evict_work);
 }
 
 /* ---- flush.c ---- */
 int oc_flush_map(struct oc_core *core, struct oc_io *io);
+void oc_flush_queue(struct oc_core *core, struct oc_io *io);	/* any context */
 void oc_flush_work(struct work_struct *work);
 void oc_origin_flush_kick(struct oc_core *core);
 int oc_origin_flush(struct oc_core *core);	/* sleeps */
 static inline void oc_origin_wrote(struct oc_core *core)
 {
+	atomic64_inc(&core->origin_state.user_writes);
 	atomic64_inc(&core->origin_state.writes);
 }
 

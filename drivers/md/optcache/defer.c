@@ -6,7 +6,6 @@
  *
  * defer_lock protects core->deferred and core->starving; any context.
  */
-#include "compat.h"
 #include "io.h"
 #include "trace.h"
 
@@ -44,8 +43,8 @@ void oc_starve(struct oc_io *io)
 	WRITE_ONCE(core->starved, true);
 	spin_unlock_irqrestore(&core->defer_lock, flags);
 	/*
-	 * Pairs with the atomic that drops a pin or counts a piece out, before
-	 * starved is read: either its owner sees starved, or we see that it is gone.
+	 * Pairs with the atomic that drops a pin before starved is read: either its
+	 * owner sees starved, or we see that the pin is gone.
 	 */
 	smp_mb();
 }
@@ -88,65 +87,10 @@ bool oc_io_lock(struct oc_io *io)
 
 void oc_io_unlock(struct oc_io *io)
 {
-	if (!(io->flags & OC_IO_LOCKED) || (io->flags & OC_IO_PIECE))
+	if (!(io->flags & OC_IO_LOCKED))
 		return;
 	io->flags &= ~OC_IO_LOCKED;
 	oc_range_unlock(&io->core->ranges, &io->range);
-}
-
-static void piece_endio(struct bio *bio)
-{
-	struct oc_piece *piece = container_of(bio, struct oc_piece, bio);
-	struct bio *parent = bio->bi_private;
-	blk_status_t status = bio->bi_status;
-	struct oc_core *core;
-
-	if (!oc_io_end(&piece->io, &status))
-		return;
-	if (status && !parent->bi_status)
-		parent->bi_status = status;
-	core = piece->io.core;
-	bio_put(bio);
-	if (atomic_dec_return(&core->nr_pieces) >= 0 && READ_ONCE(core->starved))
-		oc_feed(core);
-	bio_endio(parent);
-}
-
-struct oc_io *oc_io_split(struct oc_io *io, unsigned int sectors)
-{
-	struct oc_core *core = io->core;
-	struct oc_piece *piece;
-	struct bio *bio;
-
-	/*
-	 * Never sleep for memory here: the pieces that hold it may themselves have to
-	 * be routed by this worker.
-	 */
-	bio = oc_bio_split(io->bio, sectors, GFP_NOWAIT, &core->split_bs);
-	if (!bio)
-		return NULL;
-	atomic_inc(&core->nr_pieces);
-	piece = container_of(bio, struct oc_piece, bio);
-	bio->bi_end_io = piece_endio;
-	bio->bi_private = io->bio;
-	bio_inc_remaining(io->bio);
-
-	piece->io = (struct oc_io) {
-		.kind = io->kind,
-		.flags = (io->flags & ~(OC_IO_SPLIT | OC_IO_FILL)) | OC_IO_PIECE,
-		.nr = io->nr,
-		.slot = io->slot,
-		.core = core,
-		.bio = bio,
-		.iter = bio->bi_iter,
-		.credits = io->credits,
-		.bypass = io->bypass,
-	};
-	io->kind = OC_IO_IDLE;
-	io->credits = 0;
-	io->flags |= OC_IO_SPLIT;
-	io->flags &= ~(OC_IO_FILL | OC_IO_ENDED);
-	return &piece->io;
 }
 
 static void defer_worker(struct work_struct *work)

@@ -31,7 +31,6 @@ static int send(struct oc_io *io)
 		return DM_MAPIO_SUBMITTED;
 	}
 	io->iter = io->bio->bi_iter;
-	io->kind = OC_IO_BYPASS;	/* the origin changes: it owes a flush */
 	bio_set_dev(io->bio, core->origin);
 	return DM_MAPIO_REMAPPED;
 }
@@ -63,22 +62,35 @@ static bool end_all(struct oc_io *io)
 			oc_journal_wait_space(j, io);
 			return false;
 		}
-		oc_end_mappings(io, oc_sector_block(sector), nr);
+		oc_end_mappings(io, oc_sector_block(sector), nr, false);
 		oc_journal_unreserve(j, io->credits);
 		io->credits = 0;
 	}
 	return true;
 }
 
-/* First time.  Return: the range is locked, go on. */
+/* dm cuts discards by length only, but a range lock must not cross a region. */
+static void stay_in_region(struct bio *bio)
+{
+	sector_t left = OC_REGION_SECTORS -
+			(bio->bi_iter.bi_sector & (OC_REGION_SECTORS - 1));
+
+	if (left < bio_sectors(bio))
+		dm_accept_partial_bio(bio, left);
+}
+
+/* First time, in dm's map().  Return: the range is locked, go on. */
 static bool begin(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 
 	oc_count(core, discards);
+	if (!READ_ONCE(core->armed))
+		oc_core_arm(core);
 	io->kind = OC_IO_DISCARD;
 	io->credits = 0;
 	io->status = BLK_STS_OK;
+	stay_in_region(io->bio);
 	if (!trim_to_blocks(io->bio)) {
 		oc_io_finish(io, BLK_STS_OK);
 		return false;
@@ -98,14 +110,20 @@ int oc_discard_route(struct oc_io *io)
 		return DM_MAPIO_SUBMITTED;
 	if (io->flags & OC_IO_ENDED)
 		return send(io);
-	if (core->health == OC_FAILED) {
-		oc_io_finish(io, BLK_STS_IOERR);
-		return DM_MAPIO_SUBMITTED;
-	}
+	if (oc_failed(core))
+		goto refuse;
 	if (!end_all(io))
 		return DM_MAPIO_SUBMITTED;
 	io->flags |= OC_IO_ENDED;
-	if (oc_journal_wait_io(&core->journal, io))
+	switch (oc_journal_wait_io(&core->journal, io)) {
+	case OC_DURABLE:
+		return send(io);
+	case OC_PENDING:
 		return DM_MAPIO_SUBMITTED;
-	return send(io);
+	case OC_NEVER:
+		break;
+	}
+refuse:
+	oc_io_finish(io, BLK_STS_IOERR);
+	return DM_MAPIO_SUBMITTED;
 }

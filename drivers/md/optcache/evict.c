@@ -40,10 +40,11 @@ void oc_evict_work(struct work_struct *work)
 	struct oc_core *core = container_of(work, struct oc_core, evict_work);
 	struct oc_journal *j = &core->journal;
 	oc_slot_t *victim = core->victim;
-	u32 scanned = 0, nr, got, ended = 0;
+	u64 scanned = 0;
+	u32 nr, got, ended = 0;
 
 	while (oc_slots_nr_free(&core->slots) + ended < core->free_high &&
-	       scanned < 4 * core->slots.nr) {
+	       scanned < 4ULL * core->slots.nr) {
 		got = oc_journal_reserve(j, 1, OC_EVICT_BATCH);
 		if (!got) {
 			oc_checkpoint_kick(core);
@@ -57,7 +58,7 @@ void oc_evict_work(struct work_struct *work)
 	}
 	/* nothing clean left: only write-back makes room */
 	if (!ended && atomic64_read(&core->slots.nr_dirty))
-		oc_writeback_kick(core);
+		oc_writeback_hurry(core);
 }
 
 /*

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fill: what a reader brought from the origin enters the cache, behind the reader's
- * back.
+ * Fill: what a miss reads from the origin enters the cache, behind the reader's back.
  *
- *	1. the read is complete: copy the data, take over the range lock; the bio ends
- *	2. worker: allocate slots in a row, write them (again until all is written)
- *	3. install them FRESH; fresh.c records them when the origin has been flushed
- *	4. unlock the range
+ *	1. read the origin into a buffer of ours: the reader could scribble on its own
+ *	   pages, and that must not enter the cache
+ *	2. copy to the reader, take over the range lock, complete the reader's bio
+ *	3. worker: allocate slots in a row, write them (again until all is written)
+ *	4. install them FRESH; fresh.c records them when the origin has been flushed
+ *	5. unlock the range
  *
  * No write to these blocks can have begun since the disk was read: it would have
  * needed the range lock (hazard 9).
@@ -31,7 +32,7 @@ static void fill_endio(struct bio *bio)
 	queue_work(b->core->wq, &b->work);
 }
 
-/* Step 3, for the run that was written. */
+/* Step 4, for the run that was written. */
 static void finish_run(struct oc_buffer *b)
 {
 	struct oc_core *core = b->core;
@@ -50,7 +51,7 @@ static void finish_run(struct oc_buffer *b)
 	b->run = 0;
 }
 
-/* Step 2.  Return: false when there is no room. */
+/* Step 3.  Return: false when there is no room. */
 static bool write_run(struct oc_buffer *b)
 {
 	struct oc_core *core = b->core;
@@ -88,24 +89,54 @@ static void fill_work(struct work_struct *work)
 	fill_done(b);
 }
 
-void oc_fill_begin(struct oc_io *io)
+/* Step 2. */
+static void read_endio(struct bio *bio)
 {
-	struct oc_core *core = io->core;
-	struct oc_buffer *b;
+	struct oc_buffer *b = bio->bi_private;
+	struct oc_core *core = b->core;
+	struct oc_io *io = b->io;
+	blk_status_t status = bio->bi_status;
 
-	if (!oc_slots_nr_free(&core->slots)) {
-		oc_evict_kick(core);
-		oc_count(core, fills_skipped);
-		return;
-	}
-	b = oc_buffer_copy(io, &io->iter);
-	if (!b) {
-		oc_count(core, fills_skipped);
+	bio_put(bio);
+	if (status) {
+		if (status != BLK_STS_AGAIN)
+			oc_count(core, origin_errors);
+		oc_buffer_put(b);
+		oc_io_finish(io, status);
 		return;
 	}
 	b->gen = atomic64_read(&core->origin_state.writes);
+	oc_buffer_copy_out(b);
 	oc_range_move(&core->ranges, &io->range, &b->range);
 	io->flags &= ~OC_IO_LOCKED;
+	oc_io_finish(io, BLK_STS_OK);
 	INIT_WORK(&b->work, fill_work);
 	queue_work(core->wq, &b->work);
+}
+
+bool oc_fill_begin(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	struct oc_buffer *b = NULL;
+	struct bio *bio;
+
+	oc_evict_kick(core);
+	if (oc_slots_nr_free(&core->slots))
+		b = oc_buffer_get(io);
+	if (!b)
+		goto skip;
+	bio = bio_alloc_bioset(core->origin, b->nr, io->bio->bi_opf, GFP_NOWAIT, &core->bs);
+	if (!bio)
+		goto skip_buffer;
+	bio->bi_iter.bi_sector = oc_buffer_add(b, bio, 0, b->nr);
+	bio->bi_end_io = read_endio;
+	bio->bi_private = b;
+	submit_bio_noacct(bio);
+	return true;
+
+skip_buffer:
+	oc_buffer_put(b);
+skip:
+	oc_count(core, fills_skipped);
+	return false;
 }

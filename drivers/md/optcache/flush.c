@@ -10,8 +10,9 @@
  * that wait as one group: those that come meanwhile form the next group, because
  * what completes while a flush is under way is not covered by it (hazard 7).
  *
- * Does the origin owe a flush?  origin_state.writes counts its completed writes;
- * flushed is what that count was when the last successful flush was sent.
+ * Does the origin owe a flush?  origin_state counts its completed writes, and keeps
+ * what that count was when the last successful flush was sent.  What write-back wrote
+ * is no user's concern: it stays dirty in the cache until write-back has flushed it.
  *
  * flush_lock protects core->flushing and flush_wanted; any context.
  */
@@ -22,24 +23,31 @@
 
 static bool origin_clean(struct oc_core *core)
 {
-	return atomic64_read(&core->origin_state.writes) ==
-	       READ_ONCE(core->origin_state.flushed);
+	return atomic64_read(&core->origin_state.user_writes) ==
+	       READ_ONCE(core->origin_state.user_flushed);
 }
 
-int oc_flush_map(struct oc_core *core, struct oc_io *io)
+void oc_flush_queue(struct oc_core *core, struct oc_io *io)
 {
 	unsigned long flags;
 
-	oc_count(core, flushes);
-	trace_optcache_flush(io);
-	if (oc_journal_settled(&core->journal) && origin_clean(core)) {
-		bio_set_dev(io->bio, core->cache);
-		return DM_MAPIO_REMAPPED;
-	}
 	spin_lock_irqsave(&core->flush_lock, flags);
 	list_add_tail(&io->list, &core->flushing);
 	spin_unlock_irqrestore(&core->flush_lock, flags);
 	queue_work(core->bg_wq, &core->flush_work);
+}
+
+int oc_flush_map(struct oc_core *core, struct oc_io *io)
+{
+	oc_count(core, flushes);
+	trace_optcache_flush(io);
+	if (oc_journal_settled(&core->journal) && origin_clean(core) &&
+	    !oc_failed(core)) {
+		io->kind = OC_IO_FLUSH;
+		bio_set_dev(io->bio, core->cache);
+		return DM_MAPIO_REMAPPED;
+	}
+	oc_flush_queue(core, io);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -51,7 +59,9 @@ void oc_origin_flush_kick(struct oc_core *core)
 
 int oc_origin_flush(struct oc_core *core)
 {
-	u64 gen = atomic64_read(&core->origin_state.writes);
+	struct oc_origin *o = &core->origin_state;
+	u64 user = atomic64_read(&o->user_writes);
+	u64 all = atomic64_read(&o->writes);
 	int r;
 
 	oc_count(core, origin_flushes);
@@ -63,18 +73,18 @@ int oc_origin_flush(struct oc_core *core)
 	}
 	/* flush_work and write-back both come here; never go back */
 	mutex_lock(&core->flushed_lock);
-	if (gen > core->origin_state.flushed)
-		WRITE_ONCE(core->origin_state.flushed, gen);
+	WRITE_ONCE(o->flushed, max(o->flushed, all));
+	WRITE_ONCE(o->user_flushed, max(o->user_flushed, user));
 	mutex_unlock(&core->flushed_lock);
 	oc_fresh_settle(core);
 	return 0;
 }
 
-static blk_status_t flush_all(struct oc_core *core, bool cache_too)
+static blk_status_t flush_all(struct oc_core *core, bool wanted, bool cache_too)
 {
 	int r = 0, r2 = 0;
 
-	if (!origin_clean(core))
+	if (!origin_clean(core) || wanted)
 		r = oc_origin_flush(core);
 	if (!cache_too)
 		return BLK_STS_OK;
@@ -83,8 +93,9 @@ static blk_status_t flush_all(struct oc_core *core, bool cache_too)
 		r2 = blkdev_issue_flush(core->cache);
 	if (r2) {
 		oc_count(core, cache_errors);
-		/* with nothing dirty the origin alone holds everything */
-		if (!atomic64_read(&core->slots.nr_dirty))
+		/* if nothing is dirty the origin alone holds everything */
+		if (core->journal.failed ? !core->stuck_dirty :
+					   !atomic64_read(&core->slots.nr_dirty))
 			r2 = 0;
 	}
 	return errno_to_blk_status(r ? r : r2);
@@ -96,13 +107,14 @@ void oc_flush_work(struct work_struct *work)
 	struct oc_io *io, *next;
 	blk_status_t status;
 	LIST_HEAD(group);
+	bool wanted;
 
-	WRITE_ONCE(core->flush_wanted, false);
+	wanted = xchg(&core->flush_wanted, false);
 	spin_lock_irq(&core->flush_lock);
 	list_splice_init(&core->flushing, &group);
 	spin_unlock_irq(&core->flush_lock);
 
-	status = flush_all(core, !list_empty(&group));
+	status = flush_all(core, wanted, !list_empty(&group));
 	list_for_each_entry_safe(io, next, &group, list) {
 		list_del_init(&io->list);
 		oc_io_finish(io, status);

@@ -33,6 +33,8 @@ bool oc_fresh_reserve(struct oc_core *core)
 	if (ok)
 		f->reserved++;
 	spin_unlock_irqrestore(&f->lock, flags);
+	if (!ok)
+		oc_fresh_settle(core);
 	return ok;
 }
 
@@ -60,6 +62,8 @@ void oc_fresh_add(struct oc_core *core, oc_slot_t first, u32 nr, u64 gen)
 	crowded = ring_used(f) > OC_FRESH_MAX / 2;
 	spin_unlock_irqrestore(&f->lock, flags);
 
+	/* either we see the flush, or the flush sees the entry (oc_origin_flush) */
+	smp_mb();
 	if (gen <= READ_ONCE(core->origin_state.flushed))
 		queue_work(core->wq, &f->work);
 	else if (crowded)

@@ -4,10 +4,14 @@
  *
  *	map.c		decides and sends: oc_map() for hits, oc_route() for the rest
  *	complete.c	what happens when the device has answered: oc_io_end()
- *	defer.c		waiting, the worker that routes again, pieces of split bios
+ *	defer.c		waiting, and the worker that routes again
  *
- * oc_io lives in dm's per-bio data, or in front of a piece split off by the worker
- * (struct oc_piece).  A hit touches only its first cache line.
+ * oc_io lives in dm's per-bio data.  A hit touches only its first cache line.
+ *
+ * A bio is sent in parts when not all of it can go the same way.  In map() dm splits off
+ * what is left; later, when that is no longer possible, the parts follow one
+ * another: the bio is shortened, and what is left of it (OC_IO_REST) is routed when the
+ * part has ended.  That needs no memory.
  */
 #ifndef _OC_IO_H
 #define _OC_IO_H
@@ -25,17 +29,17 @@ enum oc_io_kind {
 	OC_IO_BYPASS,		/* writing the origin */
 	OC_IO_THROUGH,		/* writing origin and cache from one copy, see through.c */
 	OC_IO_DISCARD,
+	OC_IO_FLUSH,		/* of the cache device, there was nothing else to do */
 };
 
 /* oc_io.flags */
-#define OC_IO_LOCKED	(1U << 0)	/* the range is locked for this bio ... */
-#define OC_IO_PIECE	(1U << 1)	/* ... by the bio it was split from */
-#define OC_IO_SPLIT	(1U << 2)	/* pieces were split off */
-#define OC_IO_FILL	(1U << 3)	/* what is read shall enter the cache */
-#define OC_IO_ENDED	(1U << 4)	/* old mappings of the range are durably gone */
-#define OC_IO_NOCACHE	(1U << 5)	/* the cache device failed this one: use the origin */
-#define OC_IO_FINISH	(1U << 6)	/* when continued: complete with status */
-#define OC_IO_STREAMED	(1U << 7)	/* sequential detection has counted it */
+#define OC_IO_LOCKED	(1U << 0)	/* the range is locked */
+#define OC_IO_REST	(1U << 1)	/* only a part was sent, rest says what is left */
+#define OC_IO_ENDED	(1U << 3)	/* old mappings of the range are durably gone */
+#define OC_IO_NOCACHE	(1U << 4)	/* the cache device failed this one: use the origin */
+#define OC_IO_FINISH	(1U << 5)	/* when continued: complete with status */
+#define OC_IO_STREAMED	(1U << 6)	/* sequential detection has counted it */
+#define OC_IO_FUA	(1U << 7)	/* came with REQ_FUA, which the block layer may strip */
 
 struct oc_io {
 	u8 kind;		/* enum oc_io_kind */
@@ -52,12 +56,8 @@ struct oc_io {
 	u64 lsn;		/* waits for this record */
 	u32 credits;		/* of the journal */
 	bool bypass;		/* sequential: not worth a place in the cache */
-	blk_status_t status;
-};
-
-struct oc_piece {
-	struct oc_io io;
-	struct bio bio;		/* last: bioset front pad */
+	blk_status_t status;	/* to finish with */
+	u32 rest;		/* OC_IO_REST: bytes that follow this part */
 };
 
 static inline bool oc_io_is_write(const struct oc_io *io)
@@ -108,7 +108,7 @@ int oc_route(struct oc_io *io, bool in_map);
  * Ends old mappings of @nr blocks from @first on, as far as io->credits reach.
  * Return: something ended now, or its end is not durable yet.
  */
-bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr);
+bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr, bool clean_only);
 
 /* ---- complete.c ---- */
 
@@ -134,8 +134,8 @@ void oc_defer(struct oc_io *io);
 void oc_io_continue(struct oc_io *io);
 
 /*
- * Park @io until a pin is dropped or a piece ends; then look again whether what it
- * lacks is really missing, and oc_feed() if not.
+ * Park @io until a pin is dropped; then look again whether all pins are really taken,
+ * and oc_feed() if not.
  */
 void oc_starve(struct oc_io *io);
 void oc_feed(struct oc_core *core);	/* route all that starve again */
@@ -144,16 +144,13 @@ void oc_feed(struct oc_core *core);	/* route all that starve again */
 bool oc_io_lock(struct oc_io *io);
 void oc_io_unlock(struct oc_io *io);
 
-/*
- * Split the first @sectors off @io, which gives kind, slots and credits to the piece.
- * Worker only.  Return: the piece, or NULL.
- */
-struct oc_io *oc_io_split(struct oc_io *io, unsigned int sectors);
-
 /* ---- fill.c, through.c, discard.c ---- */
 
-/* A read is complete: copy what it read and fill behind it.  Takes over the range lock. */
-void oc_fill_begin(struct oc_io *io);
+/*
+ * Read the origin for @io and fill behind it.  Any context.
+ * Return: false when there is no room or no buffer; the caller sends the bio itself.
+ */
+bool oc_fill_begin(struct oc_io *io);
 
 /*
  * Old mappings are durably gone: write both devices.  Worker only.

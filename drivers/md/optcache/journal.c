@@ -38,7 +38,7 @@ u32 oc_journal_reserve(struct oc_journal *j, u32 least, u32 want)
 /* lock held.  Who waits for space tries again. */
 static void wake_space(struct oc_journal *j, struct list_head *list)
 {
-	if (!list_empty(&j->space_waiters) && (j->failed || has_room(j, 1)))
+	if (!list_empty(&j->space_waiters) && (j->failed || has_room(j, 2)))
 		list_splice_tail_init(&j->space_waiters, list);
 }
 
@@ -142,19 +142,37 @@ void oc_journal_clean(struct oc_journal *j, oc_slot_t slot)
 	});
 }
 
-bool oc_journal_wait_io(struct oc_journal *j, struct oc_io *io)
+enum oc_durable oc_journal_wait_io(struct oc_journal *j, struct oc_io *io)
 {
+	enum oc_durable state = OC_DURABLE;
 	unsigned long flags;
-	bool wait;
 
 	spin_lock_irqsave(&j->lock, flags);
-	wait = j->durable_lsn != j->head_lsn && !j->failed;
-	if (wait) {
+	if (j->durable_lsn != j->head_lsn)
+		state = j->failed ? OC_NEVER : OC_PENDING;
+	if (state == OC_PENDING) {
 		io->lsn = j->head_lsn;
 		list_add_tail(&io->list, &j->waiters);
 	}
 	spin_unlock_irqrestore(&j->lock, flags);
-	return wait;
+	return state;
+}
+
+bool oc_journal_settled(struct oc_journal *j)
+{
+	unsigned long flags;
+	bool settled;
+
+	spin_lock_irqsave(&j->lock, flags);
+	settled = j->durable_lsn == j->head_lsn;
+	spin_unlock_irqrestore(&j->lock, flags);
+	return settled;
+}
+
+void oc_journal_idle(struct oc_journal *j)
+{
+	wait_event(j->wait, READ_ONCE(j->phase) == OC_JOURNAL_IDLE);
+	flush_work(&j->work);
 }
 
 int oc_journal_sync(struct oc_journal *j)
@@ -169,13 +187,34 @@ int oc_journal_sync(struct oc_journal *j)
 	return READ_ONCE(j->durable_lsn) >= lsn ? 0 : -EIO;
 }
 
+/*
+ * Could the device hold a dirty block that memory no longer calls so, because the
+ * record that ended it was lost?  lock held.
+ */
+static bool lost_an_end(const struct oc_journal *j)
+{
+	u64 lsn;
+
+	if (j->phase != OC_JOURNAL_IDLE)
+		return true;	/* the block in flight: do not look closer */
+	for (lsn = j->issued_lsn; lsn < j->head_lsn; lsn++)
+		if (j->pending[lsn & (j->pending_max - 1)].type != OPTCACHE_REC_MAP)
+			return true;
+	return false;
+}
+
 void oc_journal_fail(struct oc_journal *j)
 {
+	struct oc_core *core = j->core;
 	struct oc_io *io;
 	LIST_HEAD(list);
+	bool first;
 
-	oc_core_degrade(j->core, OC_FAILED, "the journal cannot be written");
 	spin_lock_irq(&j->lock);
+	first = !j->failed;
+	if (first && (atomic64_read(&core->slots.nr_dirty) ||
+			   (core->ever_dirty && lost_an_end(j))))
+		WRITE_ONCE(core->stuck_dirty, true);
 	WRITE_ONCE(j->failed, true);
 	list_for_each_entry(io, &j->waiters, list) {
 		io->status = BLK_STS_IOERR;
@@ -184,6 +223,11 @@ void oc_journal_fail(struct oc_journal *j)
 	list_splice_init(&j->waiters, &list);
 	wake_space(j, &list);
 	spin_unlock_irq(&j->lock);
+	if (first) {
+		oc_core_degrade(core, OC_FAILED, "the metadata cannot be written");
+		/* so that a device that comes back is not trusted; all that can be tried */
+		queue_work(core->bg_wq, &core->save_work);
+	}
 	wake_up_all(&j->wait);
 	continue_all(&list);
 }
@@ -241,10 +285,8 @@ static void write_block(struct oc_journal *j)
 	 * A block of this epoch must not exist before the superblock says so, or
 	 * after a crash a late block of a lost run could pass for a new one.
 	 */
-	if (!j->epoch_durable && oc_super_write(core)) {
-		oc_journal_fail(j);
+	if (j->failed || (!j->epoch_durable && oc_super_write(core)))
 		return;
-	}
 	size = fill_block(j, &offset);
 	if (!size)
 		return;
@@ -287,16 +329,15 @@ static void finish_block(struct oc_journal *j)
 	bio_uninit(&j->bio);
 	if (j->status) {
 		oc_count(j->core, cache_errors);
-		spin_lock_irq(&j->lock);
-		j->phase = OC_JOURNAL_IDLE;
-		spin_unlock_irq(&j->lock);
 		oc_journal_fail(j);
+		WRITE_ONCE(j->phase, OC_JOURNAL_IDLE);
+		wake_up_all(&j->wait);
 		return;
 	}
 	apply_block(j);
 	spin_lock_irq(&j->lock);
 	WRITE_ONCE(j->durable_lsn, j->issued_lsn);
-	j->phase = OC_JOURNAL_IDLE;
+	WRITE_ONCE(j->phase, OC_JOURNAL_IDLE);
 	list_for_each_entry_safe(io, next, &j->waiters, list) {
 		if (io->lsn > j->durable_lsn)
 			break;
@@ -341,8 +382,15 @@ int oc_journal_init(struct oc_journal *j, struct oc_core *core)
 void oc_journal_exit(struct oc_journal *j)
 {
 	cancel_work_sync(&j->work);
-	kvfree(j->pending);
 	free_page((unsigned long)j->block);
+}
+
+void oc_journal_stop(struct oc_journal *j)
+{
+	cancel_work_sync(&j->work);
+	kvfree(j->pending);
+	j->pending = NULL;
+	j->failed = false;
 }
 
 int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used)
@@ -350,6 +398,7 @@ int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used)
 	const struct oc_geometry *geo = &j->core->super.geo;
 	u32 units = div_u64(geo->journal_size, geo->journal_unit);
 
+	oc_journal_stop(j);
 	j->size = geo->journal_size;
 	j->unit = geo->journal_unit;
 	j->pending_max = rounddown_pow_of_two(clamp_t(u32, units / 4, 4, OC_PENDING_MAX));

@@ -74,6 +74,7 @@ struct oc_journal {
 
 int oc_journal_init(struct oc_journal *j, struct oc_core *core);
 void oc_journal_exit(struct oc_journal *j);
+void oc_journal_stop(struct oc_journal *j);	/* undoes oc_journal_start(), if it was called */
 
 /* Set where the ring stands after replay; before the first reservation.  Return: 0 or -ENOMEM. */
 int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used);
@@ -88,7 +89,7 @@ u32 oc_journal_reserve(struct oc_journal *j, u32 least, u32 want);
 /* Gives @n credits back (0: the tail has moved) and wakes who waits for space. */
 void oc_journal_unreserve(struct oc_journal *j, u32 n);
 
-/* @io is deferred until a reservation of one credit may succeed. */
+/* @io is deferred until a reservation of two credits may succeed. */
 void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io);
 
 #define oc_journal_lock(j, flags)	spin_lock_irqsave(&(j)->lock, flags)
@@ -103,20 +104,31 @@ void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word);
 void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot);
 void oc_journal_clean(struct oc_journal *j, oc_slot_t slot);
 
-/* Everything appended so far is durable.  Any context. */
-static inline bool oc_journal_settled(struct oc_journal *j)
-{
-	return READ_ONCE(j->durable_lsn) == READ_ONCE(j->head_lsn);
-}
+/*
+ * Everything appended so far is durable.  Takes the lock: a slot can be hit a moment
+ * before its record is appended, and who wrote to it must not look in between.
+ * Any context.
+ */
+bool oc_journal_settled(struct oc_journal *j);
+
+enum oc_durable {
+	OC_DURABLE,	/* it already is */
+	OC_PENDING,	/* io was queued */
+	OC_NEVER,	/* the journal has failed */
+};
 
 /*
- * oc_journal_wait_io - continue @io (by oc_io_continue()) when all that is appended now is durable
- * Return: false if it already is; @io was not queued.  Any context.
+ * oc_journal_wait_io - is all that is appended now durable?
+ * If not yet, @io is continued by oc_io_continue() when it is, or with an error in
+ * io->status and without OC_IO_ENDED when it never will be.  Any context.
  */
-bool oc_journal_wait_io(struct oc_journal *j, struct oc_io *io);
+enum oc_durable oc_journal_wait_io(struct oc_journal *j, struct oc_io *io);
 
 /* Wait until everything appended by now is durable.  Return: 0 or -EIO.  May sleep. */
 int oc_journal_sync(struct oc_journal *j);
+
+/* Wait until no block is in flight, whatever became of it.  May sleep. */
+void oc_journal_idle(struct oc_journal *j);
 
 /* The cache device can no longer be written: release all who wait, with an error. */
 void oc_journal_fail(struct oc_journal *j);

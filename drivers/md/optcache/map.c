@@ -8,7 +8,7 @@
  *	1. lock the range (or be deferred until it is granted)
  *	2. plan: what the first sectors have in common, and for how long
  *	3. take what that needs: pins, slots, credits of the journal
- *	4. shorten the bio to it (the rest comes back by itself or is split)
+ *	4. shorten the bio to it (the rest follows, see io.h)
  *	5. send
  *
  * In the plan a block has at most one current slot, and nobody but the evictor
@@ -77,16 +77,20 @@ int oc_map(struct oc_io *io)
 	oc_slot_t slot;
 
 	io->kind = OC_IO_IDLE;
-	io->flags = 0;
+	io->flags = bio->bi_opf & REQ_FUA ? OC_IO_FUA : 0;
 	if (unlikely(!write && bio_op(bio) != REQ_OP_READ))
 		return oc_discard_route(io);
 	if (unlikely(!bio_sectors(bio)))
 		return oc_flush_map(core, io);
 
-	if (write)
+	if (write) {
 		oc_count(core, writes);
-	else
+		if (unlikely(!READ_ONCE(core->armed)))
+			oc_core_arm(core);
+	} else {
 		oc_count(core, reads);
+	}
+	bio->bi_opf &= ~core->strip;
 	/* outside of write-back mode a write in place must not race with the drain */
 	if (unlikely(write ? core->mode != OPTCACHE_MODE_WRITEBACK
 			   : core->mode == OPTCACHE_MODE_PASSTHROUGH))
@@ -120,6 +124,7 @@ struct oc_plan {
 	unsigned int sectors;	/* the first of the bio that this plan is for */
 	oc_slot_t slot;		/* hit, extend: of the first block */
 	oc_slot_t stale;	/* miss: clean, partly valid, to be replaced by the fill */
+	enum optcache_mode mode;/* read once: it may change at any time */
 	bool ending;		/* new or bypass: a mapping has to end, or is ending */
 };
 
@@ -151,10 +156,10 @@ static unsigned int run_of(u8 valid, unsigned int off, unsigned int max, bool se
 }
 
 /* May @word serve this read?  The origin holds the same bytes as a clean one. */
-static bool readable(const struct oc_io *io, u64 word)
+static bool readable(const struct oc_io *io, const struct oc_plan *plan, u64 word)
 {
 	return word & OC_WORD_DIRTY ||
-	       (io->core->mode != OPTCACHE_MODE_PASSTHROUGH && !(io->flags & OC_IO_NOCACHE));
+	       (plan->mode != OPTCACHE_MODE_PASSTHROUGH && !(io->flags & OC_IO_NOCACHE));
 }
 
 static void plan_read(struct oc_io *io, struct oc_plan *plan)
@@ -172,7 +177,7 @@ static void plan_read(struct oc_io *io, struct oc_plan *plan)
 		off = oc_sector_offset(sector);
 		piece = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
 		word = current_word(core, oc_sector_block(sector), &slot, &ending);
-		if (!word || !readable(io, word)) {
+		if (!word || !readable(io, plan, word)) {
 			plan->sectors += piece;
 			continue;
 		}
@@ -183,8 +188,10 @@ static void plan_read(struct oc_io *io, struct oc_plan *plan)
 				break;
 			plan->kind = OC_IO_READ_HIT;
 			plan->slot = slot;
-			/* a whole first block may be followed by others */
-			plan->sectors = n < piece ? n : left;
+			/* a whole first block may be followed by others; after an error
+			 * one at a time, so that each gets its own answer
+			 */
+			plan->sectors = n < piece || io->flags & OC_IO_NOCACHE ? n : left;
 			break;
 		}
 		/* cached in part: its missing sectors, or all of it when it can be replaced */
@@ -202,13 +209,11 @@ static void plan_read(struct oc_io *io, struct oc_plan *plan)
 }
 
 /* Shall this write enter the cache, and how? */
-static enum oc_io_kind write_kind(const struct oc_io *io)
+static enum oc_io_kind write_kind(const struct oc_io *io, const struct oc_plan *plan)
 {
-	const struct oc_core *core = io->core;
-
-	if (io->bypass || io->flags & OC_IO_NOCACHE || core->health == OC_FAILED)
+	if (io->bypass || io->flags & OC_IO_NOCACHE || oc_failed(io->core))
 		return OC_IO_BYPASS;
-	switch (core->mode) {
+	switch (plan->mode) {
 	case OPTCACHE_MODE_WRITEBACK:
 		return OC_IO_NEW;
 	case OPTCACHE_MODE_WRITETHROUGH:
@@ -228,7 +233,7 @@ static void plan_write(struct oc_io *io, struct oc_plan *plan)
 	u64 word;
 	u8 need;
 
-	plan->kind = write_kind(io);
+	plan->kind = write_kind(io, plan);
 	for (; left; left -= piece, sector += piece, first = false) {
 		off = oc_sector_offset(sector);
 		piece = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
@@ -303,7 +308,7 @@ static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 	struct oc_core *core = io->core;
 	oc_block_t block = oc_sector_block(io->bio->bi_iter.bi_sector);
 
-	if (core->health == OC_FAILED)
+	if (oc_failed(core))
 		return refuse(io);
 	io->credits = oc_journal_reserve(&core->journal, 1, 1);
 	if (!io->credits)
@@ -355,8 +360,8 @@ static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
 /*
  * Writing the origin under a cached block: its mapping must be durably gone first
  * (hazard 5), also one that is only on its way out.  Credits for the UNMAPs, unless
- * the journal has failed: then mappings end in memory only, which is right as long as
- * nothing dirty is left on the device that could ever come back over this write.
+ * the journal has failed: then mappings end in memory only, and the write is refused
+ * if anything dirty on the device could ever come back over it.
  */
 static enum oc_take take_bypass(struct oc_io *io, struct oc_plan *plan)
 {
@@ -366,8 +371,8 @@ static enum oc_take take_bypass(struct oc_io *io, struct oc_plan *plan)
 	io->kind = plan->kind;
 	if (!plan->ending || io->flags & OC_IO_ENDED)
 		return OC_TAKEN;
-	if (core->health == OC_FAILED)
-		return atomic64_read(&core->slots.nr_dirty) ? refuse(io) : OC_TAKEN;
+	if (oc_failed(core))
+		return core->stuck_dirty ? refuse(io) : OC_TAKEN;
 	io->credits = oc_journal_reserve(&core->journal, 1, nr);
 	if (!io->credits)
 		return wait_for_space(io);
@@ -398,28 +403,9 @@ static enum oc_take take(struct oc_io *io, struct oc_plan *plan)
 	return taken;
 }
 
-/* Gives back what take() took. */
-static void untake(struct oc_io *io)
-{
-	struct oc_core *core = io->core;
-	u32 i;
-
-	for (i = 0; i < io->nr; i++) {
-		if (io->kind == OC_IO_READ_HIT)
-			oc_io_unpin(io, slot_add(io->slot, i), false);
-		else if (io->kind == OC_IO_WRITE_HIT || io->kind == OC_IO_EXTEND)
-			oc_io_unpin(io, slot_add(io->slot, i), true);
-	}
-	if (io->kind == OC_IO_NEW)
-		oc_slots_free(&core->slots, io->slot, io->nr);
-	oc_journal_unreserve(&core->journal, io->credits);
-	io->credits = 0;
-	io->kind = OC_IO_IDLE;
-}
-
 /* ---- 5. send --------------------------------------------------------- */
 
-bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr)
+bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr, bool clean_only)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
@@ -433,7 +419,8 @@ bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr)
 	for (i = 0; i < nr; i++) {
 		slot = oc_index_find_locked(&core->index, oblock_add(first, i), &ending);
 		ended |= ending;
-		if (slot == OC_NO_SLOT)
+		if (slot == OC_NO_SLOT ||
+		    (clean_only && oc_slot_read(&core->slots, slot) & OC_WORD_DIRTY))
 			continue;
 		if (!io->credits && !j->failed)
 			break;
@@ -450,27 +437,39 @@ bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr)
 	return ended;
 }
 
-/* Ends the old mappings under @io.  Return: true when @io must wait for that. */
-static bool wait_for_end(struct oc_io *io)
+/* Ends the old mappings under @io.  OC_NEVER is an answer only if that can do harm. */
+static enum oc_durable end_old(struct oc_io *io)
 {
 	struct oc_journal *j = &io->core->journal;
 	sector_t sector = io->bio->bi_iter.bi_sector;
 	bool ended;
 
 	ended = oc_end_mappings(io, oc_sector_block(sector),
-				oc_nr_blocks(sector, bio_sectors(io->bio)));
+				oc_nr_blocks(sector, bio_sectors(io->bio)), true);
 	oc_journal_unreserve(j, io->credits);
 	io->credits = 0;
 	io->flags |= OC_IO_ENDED;
-	return ended && oc_journal_wait_io(j, io);
+	return ended ? oc_journal_wait_io(j, io) : OC_DURABLE;
 }
 
 static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
 {
 	struct oc_core *core = io->core;
 
-	if (plan->ending && !(io->flags & OC_IO_ENDED) && wait_for_end(io))
-		return DM_MAPIO_SUBMITTED;
+	if (plan->ending && !(io->flags & OC_IO_ENDED)) {
+		switch (end_old(io)) {
+		case OC_PENDING:
+			return DM_MAPIO_SUBMITTED;
+		case OC_NEVER:
+			if (core->stuck_dirty) {
+				oc_io_finish(io, BLK_STS_IOERR);
+				return DM_MAPIO_SUBMITTED;
+			}
+			fallthrough;
+		case OC_DURABLE:
+			break;
+		}
+	}
 	if (io->kind == OC_IO_THROUGH) {
 		if (in_map) {
 			oc_defer(io);	/* it needs memory */
@@ -486,28 +485,31 @@ static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
 	return DM_MAPIO_REMAPPED;
 }
 
-/* Clean slots that this read found unreadable, or is about to replace.  May be left out. */
+/* Clean slots that this read found unreadable, or is about to replace. */
 static bool drop_mappings(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	sector_t sector = io->bio->bi_iter.bi_sector;
-	u32 nr = oc_nr_blocks(sector, bio_sectors(io->bio));
+	u32 nr = oc_nr_blocks(sector, bio_sectors(io->bio)), got, i;
 
-	io->credits = oc_journal_reserve(&core->journal, nr, nr);
-	if (!io->credits)
-		return false;
-	oc_end_mappings(io, oc_sector_block(sector), nr);
-	oc_journal_unreserve(&core->journal, io->credits);
-	io->credits = 0;
+	for (i = 0; i < nr; i += got) {
+		got = oc_journal_reserve(&core->journal, 1, nr - i);
+		if (!got)
+			return false;
+		io->credits = got;
+		oc_end_mappings(io, oblock_add(oc_sector_block(sector), i), got, true);
+		oc_journal_unreserve(&core->journal, io->credits);
+		io->credits = 0;
+	}
 	return true;
 }
 
 static int send_miss(struct oc_io *io, struct oc_plan *plan)
 {
 	struct oc_core *core = io->core;
-	bool fill = !io->bypass && core->mode != OPTCACHE_MODE_PASSTHROUGH &&
-		    core->health != OC_FAILED &&
-		    !(io->flags & (OC_IO_PIECE | OC_IO_SPLIT | OC_IO_NOCACHE));
+	bool fill = !io->bypass && plan->mode != OPTCACHE_MODE_PASSTHROUGH &&
+		    !oc_failed(core) && READ_ONCE(core->armed) &&
+		    !(io->flags & (OC_IO_REST | OC_IO_NOCACHE));
 
 	oc_count(core, read_misses);
 	trace_optcache_miss(io);
@@ -515,9 +517,9 @@ static int send_miss(struct oc_io *io, struct oc_plan *plan)
 		drop_mappings(io);
 	else if (fill && plan->stale != OC_NO_SLOT)
 		fill = drop_mappings(io);
-	if (fill) {
-		io->flags |= OC_IO_FILL;
-	} else {
+	if (fill && oc_fill_begin(io))
+		return DM_MAPIO_SUBMITTED;
+	if (!fill) {
 		oc_count(core, read_bypass);
 		trace_optcache_bypass(io, io->bypass ? "sequential" : "mode");
 	}
@@ -531,7 +533,7 @@ static int send(struct oc_io *io, struct oc_plan *plan, bool in_map)
 	case OC_IO_READ_HIT:
 	case OC_IO_WRITE_HIT:
 		/* the pins protect it from here on, and let write-back see it */
-		if (!(io->flags & OC_IO_SPLIT) && io->core->mode == OPTCACHE_MODE_WRITEBACK)
+		if (!(io->flags & OC_IO_REST) && plan->mode == OPTCACHE_MODE_WRITEBACK)
 			oc_io_unlock(io);
 		trace_optcache_hit(io, io->slot);
 		send_to_cache(io, io->slot);
@@ -578,32 +580,34 @@ static void add_to_stream(struct oc_io *io)
 	oc_stream_add(&io->core->streams, io->bio->bi_iter.bi_sector, bio_sectors(io->bio));
 }
 
-/* Step 4.  Return: the io that has exactly the planned sectors, NULL if @io must wait. */
-static struct oc_io *shorten(struct oc_io *io, unsigned int sectors, bool in_map)
+/* Step 4. */
+static void shorten(struct oc_io *io, unsigned int sectors, bool in_map)
 {
-	struct oc_io *piece;
+	struct bio *bio = io->bio;
+	unsigned int bytes = sectors << SECTOR_SHIFT;
 
-	if (sectors == bio_sectors(io->bio))
-		return io;
+	if (sectors == bio_sectors(bio))
+		return;
 	if (in_map) {
-		dm_accept_partial_bio(io->bio, sectors);
+		dm_accept_partial_bio(bio, sectors);
 		oc_range_shrink(&io->core->ranges, &io->range,
-				oc_nr_blocks(io->bio->bi_iter.bi_sector, sectors));
-		return io;
+				oc_nr_blocks(bio->bi_iter.bi_sector, sectors));
+		return;
 	}
-	piece = oc_io_split(io, sectors);
-	if (piece)
-		return piece;
-	untake(io);
-	oc_starve(io);
-	if (!atomic_read(&io->core->nr_pieces))
-		oc_feed(io->core);
-	return NULL;
+	/* a part may be routed again and come out shorter: its rest grows */
+	if (!(io->flags & OC_IO_REST))
+		io->rest = 0;
+	io->flags |= OC_IO_REST;
+	io->rest += bio->bi_iter.bi_size - bytes;
+	bio->bi_iter.bi_size = bytes;
 }
 
 static void make_plan(struct oc_io *io, struct oc_plan *plan)
 {
-	*plan = (struct oc_plan) { .stale = OC_NO_SLOT };
+	*plan = (struct oc_plan) {
+		.stale = OC_NO_SLOT,
+		.mode = READ_ONCE(io->core->mode),
+	};
 	if (oc_io_is_write(io))
 		plan_write(io, plan);
 	else
@@ -615,8 +619,6 @@ static void make_plan(struct oc_io *io, struct oc_plan *plan)
 int oc_route(struct oc_io *io, bool in_map)
 {
 	struct oc_plan plan;
-	struct oc_io *part;
-	int r;
 
 	if (io->kind == OC_IO_DISCARD)
 		return oc_discard_route(io);
@@ -640,14 +642,9 @@ int oc_route(struct oc_io *io, bool in_map)
 		case OC_TAKEN:
 			break;
 		}
-		part = shorten(io, plan.sectors, in_map);
-		if (!part)
-			return DM_MAPIO_SUBMITTED;
-		add_to_stream(part);
-		r = send(part, &plan, in_map);
-		if (part == io)
-			return r;
-		if (r == DM_MAPIO_REMAPPED)
-			submit_bio_noacct(part->bio);
+		shorten(io, plan.sectors, in_map);
+		io->iter = io->bio->bi_iter;
+		add_to_stream(io);
+		return send(io, &plan, in_map);
 	}
 }

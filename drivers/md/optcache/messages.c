@@ -25,8 +25,10 @@ int oc_set_option(struct oc_core *core, const char *key, const char *value)
 	mutex_lock(&core->admin);
 	opt = core->options;
 	err = oc_option_set(&opt, key, value, why);
-	if (!err)
+	if (!err) {
 		oc_core_apply(core, &opt);
+		oc_core_save(core);
+	}
 	mutex_unlock(&core->admin);
 
 	if (err)

@@ -32,6 +32,23 @@ static int read_bulk(struct oc_core *core, u64 offset, void *buf, unsigned int b
 	return r;
 }
 
+/*
+ * A bad sector somewhere in the megabyte: read page by page.  Pages that cannot be read
+ * are cleared, so that their checksum is wrong; whoever needs one of them will notice.
+ */
+static void read_pages(struct oc_core *core, u64 offset, void *buf, unsigned int bytes)
+{
+	unsigned int done;
+
+	for (done = 0; done < bytes; done += OPTCACHE_PAGE_SIZE) {
+		if (!oc_sync_page_io(core->cache, REQ_OP_READ | REQ_META, offset + done,
+				     vmalloc_to_page(buf + done), OPTCACHE_PAGE_SIZE))
+			continue;
+		oc_count(core, cache_errors);
+		memset(buf + done, 0, OPTCACHE_PAGE_SIZE);
+	}
+}
+
 static int load_table(struct oc_core *core, struct oc_replay *rp, void *buf)
 {
 	const struct oc_geometry *geo = &core->super.geo;
@@ -44,7 +61,8 @@ static int load_table(struct oc_core *core, struct oc_replay *rp, void *buf)
 		n = min(batch, geo->nr_pages - page);
 		r = read_bulk(core, oc_page_offset(geo, page, 0), buf, n * 2 * OPTCACHE_PAGE_SIZE);
 		if (r)
-			return r;
+			read_pages(core, oc_page_offset(geo, page, 0), buf,
+				   n * 2 * OPTCACHE_PAGE_SIZE);
 		for (i = 0; i < n; i++) {
 			r = oc_replay_page(rp, page + i, &place[2 * i], &place[2 * i + 1]);
 			if (r) {
@@ -68,6 +86,16 @@ static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
 		at = rp->offset;
 		avail = min_t(u64, OC_READ_BYTES, geo->journal_size - at);
 		r = read_bulk(core, geo->journal_start + at, buf, avail);
+		if (r) {
+			/* what is needed may lie before the bad sector: one block at a time */
+			avail = min_t(u64, OPTCACHE_JOURNAL_BLOCK_MAX, avail);
+			r = read_bulk(core, geo->journal_start + at, buf, avail);
+		}
+		if (r) {
+			DMERR("the journal cannot be read at its byte %llu: run optcachectl check",
+			      at);
+			return r;
+		}
 		/* a whole block must be in the buffer, unless the ring ends before */
 		while (!r && rp->offset >= at && rp->offset < at + avail &&
 		       (at + avail - rp->offset >= OPTCACHE_JOURNAL_BLOCK_MAX ||

@@ -7,8 +7,6 @@
 
 #include <linux/device-mapper.h>
 
-#define OC_SUPER_BYTES	(OPTCACHE_SUPER_COPIES * OPTCACHE_PAGE_SIZE)
-
 int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct page *page,
 		    unsigned int bytes)
 {
@@ -24,58 +22,93 @@ int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct
 	return r;
 }
 
-int oc_super_load(struct block_device *cache, struct oc_super *sb, const char **why)
+/* A copy that cannot be read counts as one that is not valid, as long as the other is. */
+int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int *place,
+		  const char **why)
 {
-	struct page *page = alloc_pages(GFP_KERNEL, get_order(OC_SUPER_BYTES));
-	int r;
+	struct optcache_super *copy = kcalloc(OPTCACHE_SUPER_COPIES, sizeof(*copy), GFP_KERNEL);
+	struct page *page = alloc_page(GFP_KERNEL);
+	unsigned int i;
+	int r = -ENOMEM, err = 0;
 
 	*why = "out of memory";
-	if (!page)
-		return -ENOMEM;
-	*why = "the superblock cannot be read: check the cache device for media errors";
-	r = oc_sync_page_io(cache, REQ_OP_READ | REQ_SYNC | REQ_META, 0, page, OC_SUPER_BYTES);
-	if (!r)
-		r = oc_super_choose(sb, page_address(page), NULL, why);
-	__free_pages(page, get_order(OC_SUPER_BYTES));
+	if (!copy || !page)
+		goto out;
+	for (i = 0; i < OPTCACHE_SUPER_COPIES; i++) {
+		r = oc_sync_page_io(cache, REQ_OP_READ | REQ_SYNC | REQ_META,
+				    (u64)i * OPTCACHE_PAGE_SIZE, page, OPTCACHE_PAGE_SIZE);
+		if (r)
+			err = r;
+		else
+			memcpy(&copy[i], page_address(page), sizeof(*copy));
+	}
+	r = oc_super_choose(sb, copy, place, why);
+	if (r && err) {
+		*why = "the superblock cannot be read: check the cache device for media errors";
+		r = err;
+	}
+out:
+	if (page)
+		__free_page(page);
+	kfree(copy);
 	return r;
 }
 
-/* super_lock held.  What the journal knows goes in, too. */
-static int write_locked(struct oc_core *core)
+static void put_options(const struct oc_core *core, struct oc_super *sb)
 {
-	struct oc_super *sb = &core->super;
+	unsigned int i;
+
+	sb->option_mask = core->options.mask;
+	for (i = 0; i < OPTCACHE_NR_OPTIONS; i++)
+		sb->option[i] = sb->option_mask & (1U << i) ? core->options.value[i] : 0;
+}
+
+/*
+ * Write @sb to the place that does not hold the last good copy, which so survives
+ * whatever happens.  super_lock held.
+ */
+static int write_locked(struct oc_core *core, struct oc_super *sb)
+{
 	struct oc_journal *j = &core->journal;
-	unsigned int copy;
+	unsigned int place = !core->super_place;
 	int r;
 
-	if (sb->flags & OPTCACHE_SUPER_FAILED)
+	/* after a failure there is only one thing left to say */
+	if (core->super.flags & OPTCACHE_SUPER_FAILED)
 		return -EIO;
+	if (j->failed)
+		sb->flags |= OPTCACHE_SUPER_FAILED;
 	sb->seq++;
 	if (!j->epoch_durable) {
 		sb->epoch = j->epoch;
 		sb->generation++;
 	}
-	copy = sb->seq & 1;
+	put_options(core, sb);
 	oc_super_encode(sb, page_address(core->super_page));
 	r = oc_sync_page_io(core->cache,
 			    REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
-			    (u64)copy * OPTCACHE_PAGE_SIZE, core->super_page, OPTCACHE_PAGE_SIZE);
+			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, OPTCACHE_PAGE_SIZE);
 	if (r) {
 		oc_count(core, cache_errors);
-		oc_core_degrade(core, OC_FAILED, "the superblock cannot be written");
+		core->super.flags |= sb->flags & OPTCACHE_SUPER_FAILED;
+		oc_journal_fail(j);
 		return r;
 	}
+	core->super = *sb;
+	core->super_place = place;
 	j->epoch_durable = true;
 	return 0;
 }
 
 int oc_super_write(struct oc_core *core)
 {
+	struct oc_super *sb = core->super_next;
 	int r;
 
 	mutex_lock(&core->super_lock);
-	core->super.flags &= ~OPTCACHE_SUPER_CLEAN_STOP;
-	r = write_locked(core);
+	*sb = core->super;
+	sb->flags &= ~OPTCACHE_SUPER_CLEAN_STOP;
+	r = write_locked(core, sb);
 	mutex_unlock(&core->super_lock);
 	return r;
 }
@@ -87,10 +120,11 @@ void oc_super_save_work(struct work_struct *work)
 
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop)
 {
-	struct oc_super *sb = &core->super;
+	struct oc_super *sb = core->super_next;
 	int r;
 
 	mutex_lock(&core->super_lock);
+	*sb = core->super;
 	sb->tail_lsn = lsn;
 	sb->tail_offset = offset;
 	sb->tail_epoch = core->journal.epoch;
@@ -98,20 +132,9 @@ int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop
 		sb->flags |= OPTCACHE_SUPER_CLEAN_STOP;
 	else
 		sb->flags &= ~OPTCACHE_SUPER_CLEAN_STOP;
-	r = write_locked(core);
+	r = write_locked(core, sb);
 	mutex_unlock(&core->super_lock);
 	return r;
-}
-
-void oc_super_set_options(struct oc_core *core, const struct oc_options *opt)
-{
-	unsigned int i;
-
-	mutex_lock(&core->super_lock);
-	core->super.option_mask = opt->mask;
-	for (i = 0; i < OPTCACHE_NR_OPTIONS; i++)
-		core->super.option[i] = opt->mask & (1U << i) ? opt->value[i] : 0;
-	mutex_unlock(&core->super_lock);
 }
 
 void oc_super_options(const struct oc_super *sb, struct oc_options *opt)

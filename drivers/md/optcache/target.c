@@ -10,6 +10,7 @@
 
 #include <linux/device-mapper.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 
 struct oc_target {
 	struct oc_core *core;
@@ -76,7 +77,7 @@ static int check_cache(struct dm_target *ti, struct oc_target *t, bool format)
 	sb = kzalloc(sizeof(*sb), GFP_KERNEL);
 	if (!sb)
 		return refuse(ti, -ENOMEM, "out of memory");
-	r = oc_super_load(t->cache->bdev, sb, &why);
+	r = oc_super_load(t->cache->bdev, sb, NULL, &why);
 	if (r)
 		refuse(ti, r, why);
 	kfree(sb);
@@ -169,10 +170,15 @@ static int optcache_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *
 
 /* ---- suspend, resume ------------------------------------------------- */
 
+/*
+ * Between suspend and resume memory must not be waited for by writing to this very
+ * device, which may hold the swap: no I/O from reclaim.
+ */
 static int optcache_preresume(struct dm_target *ti)
 {
 	struct oc_target *t = ti->private;
 	struct oc_core *core = t->core;
+	unsigned int noio = memalloc_noio_save();
 	int r;
 
 	core->cache = t->cache->bdev;
@@ -180,18 +186,24 @@ static int optcache_preresume(struct dm_target *ti)
 	core->origin_sectors = ti->len;
 	core->ti = ti;
 	r = oc_core_resume(core, &t->opt);
-	if (r)
-		return r;
-	return oc_sysfs_add(core);
+	if (!r) {
+		r = oc_sysfs_add(core);
+		if (r)
+			oc_core_suspend(core);
+	}
+	memalloc_noio_restore(noio);
+	return r;
 }
 
 /* By now all user I/O has ended, also what the file system wrote when it was frozen. */
 static void optcache_postsuspend(struct dm_target *ti)
 {
 	struct oc_core *core = core_of(ti);
+	unsigned int noio = memalloc_noio_save();
 
 	oc_sysfs_remove(core);
 	oc_core_suspend(core);
+	memalloc_noio_restore(noio);
 }
 
 /* ---- the rest -------------------------------------------------------- */

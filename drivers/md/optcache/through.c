@@ -90,13 +90,14 @@ bool oc_through_begin(struct oc_io *io)
 	struct oc_buffer *b;
 	sector_t sector;
 
-	b = oc_buffer_copy(io, &io->bio->bi_iter);
+	b = oc_buffer_get(io);
 	if (!b)
 		return false;
 	if (!take_slots(b)) {
 		oc_buffer_put(b);
 		return false;
 	}
+	oc_buffer_copy_in(b);
 	oc_count(core, write_through);
 	atomic_set(&b->pending, 2);
 	to_origin = make_bio(b, core->origin, io->bio->bi_opf & ~REQ_NOWAIT, origin_endio,

@@ -37,12 +37,14 @@
 /* oc_writeback.request */
 #define OC_WB_FLUSH	0
 #define OC_WB_CANCEL	1
+#define OC_WB_URGENT	2		/* the worker is called to come at once */
 
 struct wb_item {
 	oc_block_t block;
 	oc_slot_t slot;
 	u8 valid;
 	bool failed;
+	bool lost;			/* cannot be read */
 	struct page *page;
 };
 
@@ -60,6 +62,7 @@ struct oc_writeback {
 	bool flushing;
 	unsigned int passes;
 	u32 skipped;			/* busy blocks of this pass */
+	u64 cleaned;			/* blocks of this pass */
 	unsigned long cooled;		/* jiffies of the last ager round */
 	u64 foreground;			/* origin I/O of others at the last batch */
 	bool stopped;
@@ -138,6 +141,7 @@ static u32 begin_copies(struct oc_writeback *wb, u32 nr, bool force)
 		item->slot = d[i].slot;
 		item->valid = oc_word_valid(word);
 		item->failed = false;
+		item->lost = false;
 	}
 	return i;
 }
@@ -229,7 +233,8 @@ static void add_piece(struct wb_io *io, struct block_device *bdev, sector_t sect
 	__bio_add_page(io->bio, item->page, len << SECTOR_SHIFT, off << SECTOR_SHIFT);
 }
 
-static void transfer(struct oc_writeback *wb, bool write)
+/* Read or write @nr items from @first on, and wait. */
+static void transfer(struct oc_writeback *wb, u32 first, u32 nr, bool write)
 {
 	struct oc_core *core = wb->core;
 	struct wb_io io = {
@@ -245,7 +250,7 @@ static void transfer(struct oc_writeback *wb, bool write)
 	reinit_completion(&wb->done);
 	atomic_set(&wb->in_flight, 1);
 	blk_start_plug(&plug);
-	for (i = 0; i < wb->nr_items; i++) {
+	for (i = first; i < first + nr; i++) {
 		item = &wb->item[i];
 		if (item->failed)
 			continue;
@@ -267,7 +272,27 @@ static void transfer(struct oc_writeback *wb, bool write)
 	put_io(wb);
 	wait_for_completion_io(&wb->done);
 	if (write)
-		oc_origin_wrote(core);
+		atomic64_inc(&core->origin_state.writes);
+}
+
+/* What failed in company is tried again alone, so that only bad blocks fail. */
+static void transfer_singly(struct oc_writeback *wb, bool write)
+{
+	struct oc_core *core = wb->core;
+	struct wb_item *item;
+	u32 i;
+
+	for (i = 0; i < wb->nr_items; i++) {
+		item = &wb->item[i];
+		if (!item->failed || item->lost)
+			continue;
+		item->failed = false;
+		transfer(wb, i, 1, write);
+		if (item->failed && !write)
+			item->lost = true;
+	}
+	if (write)
+		atomic64_inc(&core->origin_state.writes);
 }
 
 static u32 count_failed(const struct oc_writeback *wb)
@@ -315,13 +340,15 @@ static void copy(struct oc_writeback *wb)
 	struct oc_core *core = wb->core;
 	u32 failed;
 
-	transfer(wb, false);
+	transfer(wb, 0, wb->nr_items, false);
+	transfer_singly(wb, false);
 	failed = count_failed(wb);
 	if (failed) {
 		oc_count_add(core, cache_errors, failed);
 		oc_core_degrade(core, OC_DEGRADED, "dirty blocks cannot be read");
 	}
-	transfer(wb, true);
+	transfer(wb, 0, wb->nr_items, true);
+	transfer_singly(wb, true);
 	if (count_failed(wb) > failed) {
 		oc_count_add(core, origin_errors, count_failed(wb) - failed);
 		oc_core_degrade(core, OC_DEGRADED, "writing dirty blocks to the origin failed");
@@ -332,6 +359,8 @@ static void copy(struct oc_writeback *wb)
 static u32 gather(struct oc_writeback *wb, bool force)
 {
 	struct oc_core *core = wb->core;
+	/* on a small cache leave credits to those who write meanwhile */
+	u32 share = clamp_t(u32, core->journal.pending_max / 4, 1, OC_WB_ITEMS);
 	struct wb_run *run = wb->run;
 	u32 credits = 0;
 
@@ -346,12 +375,16 @@ static u32 gather(struct oc_writeback *wb, bool force)
 			continue;
 		}
 		if (!credits)
-			credits = oc_journal_reserve(&core->journal, 1, OC_WB_ITEMS);
+			credits = oc_journal_reserve(&core->journal, 1, share);
 		if (!credits) {
 			oc_range_unlock(&core->ranges, &run->range);
 			return 0;
 		}
 		take_run(wb, run, credits - wb->nr_items, force);
+		if (!wb->nr_runs) {	/* nothing held, so the next may be waited for */
+			oc_journal_unreserve(&core->journal, credits);
+			credits = 0;
+		}
 	}
 	return credits;
 }
@@ -387,6 +420,7 @@ static int batch(struct oc_writeback *wb, bool force)
 	clean = end_copies(wb, !r);
 	oc_journal_unreserve(j, credits - clean);
 	oc_count_add(core, writeback_blocks, clean);
+	wb->cleaned += clean;
 	trace_optcache_writeback(core, wb->item[0].block, wb->nr_items, wb->item[0].slot);
 	if (!r && count_failed(wb))
 		r = -EIO;
@@ -416,18 +450,18 @@ static void end_flush(struct oc_writeback *wb)
 	oc_core_event(wb->core);
 }
 
-/* The end of a pass over all dirty blocks.  Return: go on at once. */
-static bool end_pass(struct oc_writeback *wb)
+/* The end of a pass over all dirty blocks.  Return: jiffies until the next. */
+static unsigned long end_pass(struct oc_writeback *wb, bool force, unsigned long delay)
 {
-	bool again = wb->skipped && draining(wb->core);
+	bool busy = wb->skipped, moved = wb->cleaned;
 
 	wb->skipped = 0;
-	if (again && ++wb->passes < OC_WB_PASSES)
-		return true;
-	wb->passes = 0;
-	if (wb->flushing)
+	wb->cleaned = 0;
+	if (wb->flushing && !(busy && ++wb->passes < OC_WB_PASSES))
 		end_flush(wb);
-	return false;
+	if (!force)
+		return delay;
+	return moved ? 0 : HZ / 10;
 }
 
 static void take_requests(struct oc_writeback *wb)
@@ -438,6 +472,7 @@ static void take_requests(struct oc_writeback *wb)
 		wb->flushing = true;
 		wb->passes = 0;
 		wb->skipped = 0;
+		wb->cleaned = 0;
 		wb->order.cursor = to_oblock(0);
 		wb->pos = wb->order.nr;
 	}
@@ -471,6 +506,9 @@ static void writeback_work(struct work_struct *work)
 	bool full, force;
 	int r;
 
+	if (READ_ONCE(wb->stopped) || !READ_ONCE(core->armed))
+		return;
+	clear_bit(OC_WB_URGENT, &wb->request);
 	take_requests(wb);
 	full = nr_dirty(core) > percent_of(core, OPTCACHE_OPT_DIRTY_HIGH);
 	force = draining(core) || full;
@@ -483,35 +521,36 @@ static void writeback_work(struct work_struct *work)
 	}
 	cool(wb, delay);
 	r = batch(wb, force);
-	if (r == -EAGAIN && end_pass(wb))
-		again(wb, 1);
-	else if (r == -EAGAIN)
-		again(wb, delay);
-	else if (r == -ENOSPC) {
+	switch (r) {
+	case -EAGAIN:
+		again(wb, end_pass(wb, force, delay));
+		break;
+	case -ENOSPC:
 		oc_checkpoint_kick(core);
 		again(wb, 1);
-	} else if (r < 0) {
-		if (wb->flushing)
-			end_flush(wb);
-		again(wb, max_t(unsigned long, delay, HZ));
-	} else {
-		again(wb, !force && others_active(wb) ? OC_WB_PAUSE : 0);
+		break;
+	default:
+		if (r >= 0)
+			again(wb, !force && others_active(wb) ? OC_WB_PAUSE : 0);
+		else	/* the bad blocks are behind the cursor now; do not hammer */
+			again(wb, HZ);
 	}
 }
 
 void oc_writeback_kick(struct oc_core *core)
 {
 	struct oc_writeback *wb = core->writeback;
-	unsigned long delay;
 
-	/* read without a lock: at worst one kick too many */
-	if (delayed_work_pending(&wb->work) || READ_ONCE(wb->stopped))
+	if (READ_ONCE(wb->stopped))
 		return;
-	delay = core->options.value[OPTCACHE_OPT_WRITEBACK_DELAY] * HZ;
 	if (core->mode != OPTCACHE_MODE_WRITEBACK ||
-	    nr_dirty(core) > percent_of(core, OPTCACHE_OPT_DIRTY_HIGH))
-		delay = 0;
-	queue_delayed_work(core->wb_wq, &wb->work, delay);
+	    nr_dirty(core) > percent_of(core, OPTCACHE_OPT_DIRTY_HIGH)) {
+		if (!test_and_set_bit(OC_WB_URGENT, &wb->request))
+			mod_delayed_work(core->wb_wq, &wb->work, 0);
+	} else if (!delayed_work_pending(&wb->work)) {
+		queue_delayed_work(core->wb_wq, &wb->work,
+				   core->options.value[OPTCACHE_OPT_WRITEBACK_DELAY] * HZ);
+	}
 }
 
 void oc_writeback_hurry(struct oc_core *core)
@@ -521,6 +560,7 @@ void oc_writeback_hurry(struct oc_core *core)
 
 void oc_writeback_flush(struct oc_core *core)
 {
+	oc_core_arm(core);
 	set_bit(OC_WB_FLUSH, &core->writeback->request);
 	again(core->writeback, 0);
 }
