@@ -67,21 +67,32 @@ int activate_check(const char *name)
 	return 0;
 }
 
-int activate_check_stack(const struct dev *cache, const struct dev *origin, bool yes)
+int activate_check_overlap(const char *cache, const char *origin)
 {
-	if (cache->rdev == origin->rdev)
+	dev_t c, o;
+	const char *upper;
+
+	if (!strcmp(cache, origin))
 		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
-			    "%s cannot be the cache of itself", cache->path);
-	if (stack_on_top_of(cache->rdev, origin->rdev))
-		return fail(OC_EXIT_REFUSED, "Name two devices that do not share a disk",
-			    "%s lies on %s (they overlap)", cache->path, origin->path);
-	if (stack_on_top_of(origin->rdev, cache->rdev))
-		return fail(OC_EXIT_REFUSED, "Name two devices that do not share a disk",
-			    "%s lies on %s (they overlap)", origin->path, cache->path);
-	if (stack_is_encrypted(origin->rdev) && !stack_is_encrypted(cache->rdev))
-		return ask(yes, "%s is encrypted and %s is not: plain text of it would be stored there (put the encryption above the cache instead)",
-			   origin->path, cache->path);
-	return 0;
+			    "%s cannot be the cache of itself", cache);
+	if (!devname_parse(cache, &c) || !devname_parse(origin, &o))
+		return 0;	/* opening will say what it is */
+	if (c == o)
+		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
+			    "%s and %s are the same device", cache, origin);
+	upper = stack_on_top_of(c, o) ? cache : stack_on_top_of(o, c) ? origin : NULL;
+	if (!upper)
+		return 0;
+	return fail(OC_EXIT_REFUSED, "Name two devices that do not share a disk",
+		    "%s lies on %s (they overlap)", upper, upper == cache ? origin : cache);
+}
+
+int activate_check_encryption(const struct dev *cache, const struct dev *origin, bool yes)
+{
+	if (!stack_is_encrypted(origin->rdev) || stack_is_encrypted(cache->rdev))
+		return 0;
+	return ask(yes, "%s is encrypted and %s is not: plain text of it would be stored there (put the encryption above the cache instead)",
+		   origin->path, cache->path);
 }
 
 static int explain(const char *name, int err, const char *why)

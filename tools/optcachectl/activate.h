@@ -15,8 +15,14 @@ int activate_name(const char *given, const struct dev *origin, char name[DM_NAME
 /* The kernel has device-mapper and the target, and @name is free. */
 int activate_check(const char *name);
 
-/* One of the two is built on the other, or plain text would leave an encrypted stack. */
-int activate_check_stack(const struct dev *cache, const struct dev *origin, bool yes);
+/*
+ * Not one of them is, or lies on, the other.  Before they are opened: holding the one
+ * would make the other look busy.
+ */
+int activate_check_overlap(const char *cache, const char *origin);
+
+/* Plain text of an encrypted disk would reach a device that is not: asks. */
+int activate_check_encryption(const struct dev *cache, const struct dev *origin, bool yes);
 
 /* @opt: options for the table line.  Return: 0 or an exit code after fail(). */
 int activate_run(const char *name, const struct oc_super *sb, dev_t cache, dev_t origin,

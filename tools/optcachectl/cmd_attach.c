@@ -101,8 +101,6 @@ static int check(const struct dev *cache, const struct dev *origin, char name[DM
 		code = activate_name(attach_opt.name, origin, name);
 	if (!code)
 		code = activate_check(name);
-	if (!code)
-		code = activate_check_stack(cache, origin, true);
 	return code;
 }
 
@@ -155,6 +153,9 @@ static int run(const struct verb_args *args)
 	oc_options_default(&attach_opt.opt);
 	code = opts_check(&attach_opt.given, &attach_opt.opt);
 	if (code || already_active(args->arg[0], args->arg[1], args->json, &code))
+		return code;
+	code = activate_check_overlap(args->arg[0], args->arg[1]);
+	if (code)
 		return code;
 	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
 	if (code)

@@ -75,7 +75,7 @@ static int check(const struct dev *cache, const struct dev *origin, char name[DM
 	if (!code)
 		code = activate_check(name);
 	if (!code)
-		code = activate_check_stack(cache, origin, create_opt.f.yes);
+		code = activate_check_encryption(cache, origin, create_opt.f.yes);
 	if (!code)
 		code = formatting_check(&create_opt.f, cache, origin, geo);
 	return code;
@@ -122,11 +122,10 @@ static int run(const struct verb_args *args)
 	int code;
 
 	code = formatting_options_done(&create_opt.f);
+	if (!code)
+		code = activate_check_overlap(args->arg[0], args->arg[1]);
 	if (code)
 		return code;
-	if (!strcmp(args->arg[0], args->arg[1]))
-		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
-			    "%s cannot be the cache of itself", args->arg[0]);
 	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
 	if (code)
 		return code;
