@@ -47,14 +47,21 @@ def statuses(tap, box):
            "status as text", r)
     tap.ok(box.run("status", "/dev/mapper/fast").out == r.out, "status by path")
 
-    for state, word in (("degraded", "replace"), ("failed", "Replace the cache device"),
-                        ("suspended", "resume")):
-        box.device("fast", status=status(state=state))
+    for state, word, changes in (
+            ("degraded", "replace", {"health": "degraded"}),
+            ("failed", "Replace the cache device", {"health": "failed"}),
+            ("suspended", "resume", {"state": "stopped"}),
+            ("new", "resume", {"state": "new"}),
+            ("degraded", "replace", {"state": "degraded", "health": None}),
+            ("ok", "working", {"state": "ok", "health": None}),
+            ("unknown", "belongs to the module", {"state": "dreaming"}),
+            ("unknown", "belongs to the module", {"state": None, "health": None})):
+        box.device("fast", status=status(**changes))
         r = box.run("status", "fast")
-        tap.ok(r.code == 0 and word in r.out and state in r.out, f"state {state}: advice", r)
+        tap.ok(r.code == 0 and word in r.out and state in r.out, f"state {state} from {changes}: advice", r)
     box.device("fast", suspended=1)
     tap.ok("suspended" in box.run("status", "fast").out, "suspended by dm")
-    box.device("fast", status=status(state="degraded", lost=3, cache_errors=9))
+    box.device("fast", status=status(health="degraded", lost=3, cache_errors=9))
     r = box.run("status", "fast")
     tap.ok("backup" in r.out and "3 blocks lost" in r.out, "lost blocks: advice", r)
     box.device("fast", status=status(dirty=1000, flush="running", flush_left=1000))
@@ -206,7 +213,7 @@ def detaches(tap, box):
     tap.ok(one_line(r, OS_, "the cache device is gone"), "detach: the module does not answer", r)
 
     box.clear()
-    box.device("fast", table=table, status=status(state="failed", dirty=100))
+    box.device("fast", table=table, status=status(health="failed", dirty=100))
     r = box.run("detach", "--lost-cache", "fast")
     tap.ok(one_line(r, REFUSED, "400 KiB of data is only on") and "--yes" in r.err
            and box.run("status", "fast").code == 0, "detach --lost-cache asks", r)

@@ -136,6 +136,14 @@ def journal(tap, box, offsets):
     expect(tap, box, "block of an earlier lap behind the end", variant(box, "used", old_lap),
            REPLAY, "journal", "will replay 8 records")
 
+    def settled(im):
+        """Torn by a crash, then recovered and stopped in order without a journal write."""
+        im.write_block(4096, 1, 50, [(image.UNMAP, 0, 0, 0, 1)])
+        im.flip(im.journal_offset(4096) + 50)
+        im.set_super(epoch=2, tail_epoch=2)
+    expect(tap, box, "incomplete block that a recovery has settled",
+           variant(box, "stopped", settled), SOUND)
+
     def foreign(im):
         behind = (offsets[last] + 512) % im.sb["journal_size"]
         im.write_block(behind, 2, 108, [(image.UNMAP, 0, 0, 0, 1)])

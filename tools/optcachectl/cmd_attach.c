@@ -24,7 +24,8 @@ static struct {
 } attach_opt;
 
 static const struct argp_option options[] = {
-	{ "name", KEY_NAME, "NAME", 0, "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
+	{ "name", KEY_NAME, "NAME", 0,
+	  "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
 	{ "mode", KEY_MODE, "MODE", 0, "Another mode than the saved one", 0 },
 	{ "set", KEY_SET, "KEY=VALUE", 0, "Another value than the saved one; may be repeated", 0 },
 	{ 0 }
@@ -169,7 +170,8 @@ const struct verb verb_attach = {
 	.name = "attach",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "bring up a cache that was made before",
-	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache device. A pair that is active already is left alone, with exit status 0.",
+	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache "
+	       "device. A pair that is active already is left alone, with exit status 0.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -279,8 +279,11 @@ const struct verb verb_check = {
 	.name = "check",
 	.args_doc = "CACHE_DEV",
 	.summary = "verify a cache device; reads only",
-	.doc = "Verify superblocks, mapping table and journal of a cache device that is not active, or of an image of one. Nothing is written.\v"
-	       "Exit status: 0 sound, 1 sound but the journal has to be replayed, 2 damage that another copy covers, 3 damage that loses mappings or data; 64 and above: it could not be checked.",
+	.doc = "Verify superblocks, mapping table and journal of a cache device that is not "
+	       "active, or of an image of one. Nothing is written.\v"
+	       "Exit status: 0 sound, 1 sound but the journal has to be replayed, 2 damage "
+	       "that another copy covers, 3 damage that loses mappings or data; 64 and above: "
+	       "it could not be checked.",
 	.min_args = 1,
 	.max_args = 1,
 	.has_json = true,

@@ -27,8 +27,10 @@ static struct {
 } create_opt;
 
 static const struct argp_option options[] = {
-	{ "name", KEY_NAME, "NAME", 0, "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
-	{ "mode", KEY_MODE, "MODE", 0, "writeback (default), writethrough, writearound or passthrough", 0 },
+	{ "name", KEY_NAME, "NAME", 0,
+	  "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
+	{ "mode", KEY_MODE, "MODE", 0,
+	  "writeback (default), writethrough, writearound or passthrough", 0 },
 	{ "set", KEY_SET, "KEY=VALUE", 0, "Set an option; may be repeated", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Erase what the cache device holds", 0 },
 	{ "yes", KEY_YES, NULL, 0, "Do not ask", 0 },
@@ -138,7 +140,9 @@ const struct verb verb_create = {
 	.name = "create",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "put a new cache in front of a disk",
-	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV and bring the pair up as /dev/mapper/NAME. What is on the disk stays; what is on the cache device is erased, which needs --force if there is anything. Neither may be in use.",
+	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV and bring the pair up as "
+	       "/dev/mapper/NAME. What is on the disk stays; what is on the cache device is "
+	       "erased, which needs --force if there is anything. Neither may be in use.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -23,6 +23,7 @@
 #include "json.h"
 #include "mapping.h"
 #include "say.h"
+#include "state.h"
 #include "supers.h"
 #include "verb.h"
 
@@ -38,9 +39,11 @@ static struct {
 } detach_opt;
 
 static const struct argp_option options[] = {
-	{ "keep", KEY_KEEP, NULL, 0, "Leave the cache on its device for the next attach (default)", 0 },
+	{ "keep", KEY_KEEP, NULL, 0,
+	  "Leave the cache on its device for the next attach (default)", 0 },
 	{ "wipe", KEY_WIPE, NULL, 0, "Erase the superblocks of the cache device afterwards", 0 },
-	{ "lost-cache", KEY_LOST, NULL, 0, "The cache device is gone for good: give up what only it had", 0 },
+	{ "lost-cache", KEY_LOST, NULL, 0,
+	  "The cache device is gone for good: give up what only it had", 0 },
 	{ "yes", KEY_YES, NULL, 0, "Do not ask", 0 },
 	{ 0 }
 };
@@ -255,7 +258,7 @@ static int detach(struct cache *c)
 		return code;
 	if (detach_opt.lost)
 		return detach_lost(c);
-	if (status_is(&c->st, "state", "failed") && dirty_bytes(c))
+	if (!strcmp(state_of(c)->name, "failed") && dirty_bytes(c))
 		warn_user("the cache device has failed; what cannot be read from it stays dirty");
 	code = make_clean(c);
 	if (!code)
@@ -287,7 +290,10 @@ const struct verb verb_detach = {
 	.name = "detach",
 	.args_doc = "NAME",
 	.summary = "write everything back and take the cache away",
-	.doc = "Write back what the disk does not have, remove the device, and verify that the disk is complete. Interrupted, the device stays active in mode passthrough and all data is safe. NAME may also be the path of the cached device, of its disk or of its cache device.",
+	.doc = "Write back what the disk does not have, remove the device, and verify that the "
+	       "disk is complete. Interrupted, the device stays active in mode passthrough and "
+	       "all data is safe. NAME may also be the path of the cached device, of its disk "
+	       "or of its cache device.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

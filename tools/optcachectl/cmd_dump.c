@@ -225,7 +225,9 @@ const struct verb verb_dump = {
 	.name = "dump",
 	.args_doc = "CACHE_DEV",
 	.summary = "print superblock, layout and mappings; reads only",
-	.doc = "Print what a cache device that is not active, or an image of one, holds: superblock, layout, saved options, and the mapping after replay of the journal, as runs of slots. Nothing is written.",
+	.doc = "Print what a cache device that is not active, or an image of one, holds: "
+	       "superblock, layout, saved options, and the mapping after replay of the "
+	       "journal, as runs of slots. Nothing is written.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

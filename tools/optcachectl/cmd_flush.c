@@ -17,7 +17,8 @@ static struct {
 } flush_opt;
 
 static const struct argp_option options[] = {
-	{ "timeout", KEY_TIMEOUT, "SECONDS", 0, "Stop waiting after this time (the flush goes on)", 0 },
+	{ "timeout", KEY_TIMEOUT, "SECONDS", 0,
+	  "Stop waiting after this time (the flush goes on)", 0 },
 	{ "cancel", KEY_CANCEL, NULL, 0, "Stop a flush that is under way", 0 },
 	{ 0 }
 };
@@ -101,7 +102,8 @@ const struct verb verb_flush = {
 	.name = "flush",
 	.args_doc = "NAME",
 	.summary = "write all dirty data back to the disk",
-	.doc = "Write back what the disk does not have yet, and wait for it. The cache stays in use. Interrupted or timed out, the flush goes on in the kernel.",
+	.doc = "Write back what the disk does not have yet, and wait for it. The cache stays "
+	       "in use. Interrupted or timed out, the flush goes on in the kernel.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -11,8 +11,10 @@
 static struct formatting format_opt;
 
 static const struct argp_option options[] = {
-	{ "mode", KEY_MODE, "MODE", 0, "writeback (default), writethrough, writearound or passthrough", 0 },
-	{ "set", KEY_SET, "KEY=VALUE", 0, "Save an option on the cache device; may be repeated", 0 },
+	{ "mode", KEY_MODE, "MODE", 0,
+	  "writeback (default), writethrough, writearound or passthrough", 0 },
+	{ "set", KEY_SET, "KEY=VALUE", 0,
+	  "Save an option on the cache device; may be repeated", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Erase what the cache device holds", 0 },
 	{ "yes", KEY_YES, NULL, 0, "Do not ask", 0 },
 	{ 0 }
@@ -78,7 +80,9 @@ const struct verb verb_format = {
 	.name = "format",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "make a cache device for a disk, without activating it",
-	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV; of the latter only the size is read. Refuses a device that is in use, and without --force one that holds anything. Both may be plain files.",
+	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV; of the latter only the size is read. "
+	       "Refuses a device that is in use, and without --force one that holds anything. "
+	       "Both may be plain files.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

@@ -7,16 +7,12 @@
 #include "human.h"
 #include "json.h"
 #include "say.h"
+#include "state.h"
 #include "verb.h"
 
 static const char *or_unknown(const char *text)
 {
 	return text ? text : "?";
-}
-
-static const char *state_of(const struct cache *c)
-{
-	return c->dm.suspended ? "suspended" : or_unknown(status_text(&c->st, "state"));
 }
 
 static struct json_object *json_cache(const struct cache *c)
@@ -33,7 +29,7 @@ static struct json_object *json_cache(const struct cache *c)
 	json_text(o, "origin", name);
 	json_number(o, "sectors", c->dm.sectors);
 	json_text(o, "mode", status_text(&c->st, "mode"));
-	json_text(o, "state", state_of(c));
+	json_text(o, "state", state_of(c)->name);
 	return o;
 }
 
@@ -62,7 +58,7 @@ static void print_text(const struct cache *list, size_t nr)
 		snprintf(device, sizeof(device), "dm-%u", list[i].dm.minor);
 		tell("%-16s %-9s %-9s %-13s %-10s %-24s %s", list[i].dm.name, device,
 		     human_bytes(list[i].dm.sectors << 9).text,
-		     or_unknown(status_text(&list[i].st, "mode")), state_of(&list[i]), cache,
+		     or_unknown(status_text(&list[i].st, "mode")), state_of(&list[i])->name, cache,
 		     origin);
 	}
 }

@@ -23,7 +23,8 @@ static struct {
 } stats_opt;
 
 static const struct argp_option options[] = {
-	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Print the changes this often, until interrupted", 0 },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0,
+	  "Print the changes this often, until interrupted", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Stop after N intervals", 0 },
 	{ "reset", KEY_RESET, NULL, 0, "Set the counters to zero", 0 },
 	{ 0 }
@@ -193,7 +194,8 @@ const struct verb verb_stats = {
 	.name = "stats",
 	.args_doc = "NAME",
 	.summary = "the counters of a cache, once or every few seconds",
-	.doc = "Print the counters of a cache; with --interval the change per second, one line an interval (with --json one object a line, with the growth of each counter).",
+	.doc = "Print the counters of a cache; with --interval the change per second, one line "
+	       "an interval (with --json one object a line, with the growth of each counter).",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -227,7 +227,8 @@ const struct verb verb_status = {
 	.name = "status",
 	.args_doc = "[NAME]",
 	.summary = "how a cache is doing, and what to do about it",
-	.doc = "Show state, use, hit ratios and errors of one cache or of all. NAME may also be the path of the cached device, of its disk or of its cache device.",
+	.doc = "Show state, use, hit ratios and errors of one cache or of all. NAME may also "
+	       "be the path of the cached device, of its disk or of its cache device.",
 	.max_args = 1,
 	.has_json = true,
 	.run = run,

@@ -24,6 +24,9 @@ static bool is_torn(const struct mapping *m, u64 offset)
 	u64 epoch = le64_to_cpu(h->epoch);
 	unsigned int fits = 0;
 
+	/* from before the last recovery: torn then, and settled by it */
+	if (epoch < m->sb->tail_epoch)
+		return false;
 	fits += le32_to_cpu(h->magic) == OPTCACHE_JOURNAL_MAGIC;
 	fits += !memcmp(h->uuid, m->sb->uuid, OPTCACHE_UUID_SIZE);
 	fits += le64_to_cpu(h->lsn) == m->rp.lsn && epoch >= m->rp.epoch && epoch <= m->sb->epoch;

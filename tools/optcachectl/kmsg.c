@@ -19,9 +19,31 @@ int kmsg_mark(void)
 	return fd;
 }
 
+/*
+ * The module's own lines tell more than what device-mapper says about it ("table:
+ * 253:0: optcache: refused, the line before says why").
+ */
+#define KMSG_PREFIX	"device-mapper: optcache: "
+#define KMSG_WARNING	4
+
+static const char *complaint(char *record)
+{
+	unsigned int prio;
+	char *text = strchr(record, ';');
+
+	if (!text || sscanf(record, "%u,", &prio) != 1 || (prio & 7) > KMSG_WARNING)
+		return NULL;
+	text++;
+	text[strcspn(text, "\n")] = '\0';
+	if (strncmp(text, KMSG_PREFIX, strlen(KMSG_PREFIX)))
+		return NULL;
+	return text + strlen(KMSG_PREFIX);
+}
+
 void kmsg_since(int fd, char *line, size_t size)
 {
-	char record[8192], *text;
+	char record[8192];
+	const char *text;
 	ssize_t n;
 
 	line[0] = '\0';
@@ -34,12 +56,9 @@ void kmsg_since(int fd, char *line, size_t size)
 		if (n <= 0)
 			break;
 		record[n] = '\0';
-		text = strchr(record, ';');
-		if (!text)
-			continue;
-		text[strcspn(text, "\n")] = '\0';
-		if (strstr(text, "optcache"))
-			snprintf(line, size, "%s", text + 1);
+		text = complaint(record);
+		if (text)
+			snprintf(line, size, "%s", text);
 	}
 	close(fd);
 }

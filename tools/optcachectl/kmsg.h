@@ -11,7 +11,7 @@
 /* Return: a descriptor, or -1 when the log cannot be read. */
 int kmsg_mark(void);
 
-/* Last line about optcache since the mark, "" if none.  Closes @fd. */
+/* Last complaint of the module since the mark, "" if none.  Closes @fd. */
 void kmsg_since(int fd, char *line, size_t size);
 
 #endif /* _OPTCACHECTL_KMSG_H */
