@@ -107,7 +107,9 @@ void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u
  * @size, @nr, @epoch: of the block
  *
  * Accepted only with our magic and uuid, @epoch_min <= epoch <= @epoch_max, lsn == @lsn
- * and a right checksum.  Return: 0 or -ENODATA: the journal ends before this block.
+ * and a right checksum.  Return: 0; -ENODATA: the journal ends before this block;
+ * -EUCLEAN: it is right but newer than @epoch_max, so the superblock at hand is not the
+ * latest, and what it hides must not be taken for the end.
  */
 int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo,
 		    const u8 uuid[OPTCACHE_UUID_SIZE], u64 epoch_min, u64 epoch_max, u64 lsn,

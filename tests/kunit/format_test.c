@@ -190,7 +190,7 @@ static void journal_foreign(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH, EPOCH, LSN), 0);
 	KUNIT_EXPECT_EQ(test, open_block(t, 512, foreign, EPOCH, EPOCH, LSN), -ENODATA);
 	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH + 1, EPOCH + 1, LSN), -ENODATA);
-	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH - 1, EPOCH - 1, LSN), -ENODATA);
+	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH - 1, EPOCH - 1, LSN), -EUCLEAN);
 	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH, EPOCH, LSN - 1), -ENODATA);
 	KUNIT_EXPECT_EQ(test, open_block(t, 512, uuid, EPOCH, EPOCH, LSN + 1), -ENODATA);
 	t->geo.journal_unit = 4096;

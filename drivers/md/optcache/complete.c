@@ -38,15 +38,26 @@ void oc_io_finish(struct oc_io *io, blk_status_t status)
 	bio_endio(io->bio);	/* and so back to oc_io_end() */
 }
 
-/* Send the bio again, as it came. */
-static bool route_again(struct oc_io *io)
+/*
+ * Make a bio that has been at a device fit to be sent once more: the block layer took
+ * REQ_FUA off if the device needs none, and whoever split it below has counted
+ * __bi_remaining down to zero.
+ */
+static void restore(struct oc_io *io)
 {
 	struct bio *bio = io->bio;
 
 	bio->bi_iter = io->iter;
 	bio->bi_status = BLK_STS_OK;
+	atomic_set(&bio->__bi_remaining, 1);
 	if (io->flags & OC_IO_FUA)
 		bio->bi_opf |= REQ_FUA;
+}
+
+/* Send the bio again, as it came, but past the cache. */
+static bool route_again(struct oc_io *io)
+{
+	restore(io);
 	io->flags |= OC_IO_NOCACHE;
 	io->kind = OC_IO_IDLE;
 	io->credits = 0;
@@ -160,8 +171,9 @@ static void supersede(struct oc_io *io, oc_block_t block)
  * New versions are on the cache device: map them.  The UNMAP of an old one comes
  * first, so when the journal is cut between both, the block falls back to the
  * origin; it was clean there, hence the same bytes.
+ * Return: false when the journal has failed: they would never become durable.
  */
-static void map_new(struct oc_io *io)
+static bool map_new(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
@@ -175,6 +187,10 @@ static void map_new(struct oc_io *io)
 
 	WRITE_ONCE(core->ever_dirty, true);
 	oc_journal_lock(j, flags);
+	if (j->failed) {
+		oc_journal_unlock(j, flags);
+		return false;
+	}
 	for (i = 0; i < io->nr; i++, left -= len, off = 0) {
 		len = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
 		slot = slot_add(io->slot, i);
@@ -187,23 +203,25 @@ static void map_new(struct oc_io *io)
 		io->credits--;
 	}
 	oc_journal_unlock(j, flags);
+	return true;
 }
 
 static bool end_new(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_core *core = io->core;
 
-	if (!*status)
-		map_new(io);
-	else
+	bool mapped = !*status && map_new(io);
+
+	if (!mapped)
 		oc_slots_free(&core->slots, io->slot, io->nr);
 	oc_journal_unreserve(&core->journal, io->credits);
 	io->credits = 0;
 	if (is_media_error(*status)) {
 		oc_count(core, cache_errors);
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
-		return route_again(io);
 	}
+	if (!mapped && *status != BLK_STS_AGAIN)
+		return route_again(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
 	if (*status)
@@ -242,12 +260,9 @@ static void route_rest(struct oc_io *io)
 {
 	struct bio *bio = io->bio;
 
-	bio->bi_iter = io->iter;
+	restore(io);
 	bio_advance_iter(bio, &bio->bi_iter, io->iter.bi_size);
 	bio->bi_iter.bi_size = io->rest;
-	bio->bi_status = BLK_STS_OK;
-	if (io->flags & OC_IO_FUA)
-		bio->bi_opf |= REQ_FUA;
 	io->flags &= ~(OC_IO_REST | OC_IO_ENDED | OC_IO_STREAMED | OC_IO_NOCACHE);
 	oc_defer(io);
 }

@@ -318,9 +318,9 @@ static int core_check(struct oc_core *core)
 	const char *why;
 	int r;
 
-	if (oc_failed(core))
-		return 0;	/* it only passes on what it still can */
 	r = oc_super_load(core->cache, sb, NULL, &why);
+	if (r && oc_failed(core))
+		return 0;	/* a dead device; what still can be is passed on */
 	if (!r && (sb->seq != core->super.seq ||
 		   memcmp(sb->uuid, core->super.uuid, sizeof(sb->uuid)))) {
 		why = "the cache device was changed while it was suspended: remove the device and create it again";
@@ -388,13 +388,12 @@ void oc_core_suspend(struct oc_core *core)
 	if (core->state != OC_CORE_RUNNING)
 		goto out;
 	/* first those who start others, so that nobody comes back */
-	oc_buffers_drain(core);
 	WRITE_ONCE(core->stopping, true);
+	oc_buffers_drain(core);
 	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->evict_work);
 	oc_writeback_stop(core);
 	flush_work(&core->flush_work);
-	cancel_work_sync(&core->save_work);
 	oc_checkpoint_stop(core);
 
 	if (core->armed && !oc_failed(core)) {
@@ -402,11 +401,14 @@ void oc_core_suspend(struct oc_core *core)
 		if (atomic64_read(&core->origin_state.writes) != core->origin_state.flushed)
 			oc_origin_flush(core);
 		flush_work(&core->fresh.work);
+		oc_journal_idle(&core->journal);
+		oc_checkpoint_stop(core);
 		oc_checkpoint_run(core, true);
 	}
-	flush_work(&core->fresh.work);
+	cancel_work_sync(&core->fresh.work);
 	oc_journal_idle(&core->journal);
-	cancel_work_sync(&core->save_work);
+	oc_checkpoint_stop(core);
+	flush_work(&core->save_work);	/* after a failure it is what warns the next start */
 	core->state = OC_CORE_STOPPED;
 out:
 	mutex_unlock(&core->admin);

@@ -67,6 +67,7 @@ void oc_evict_work(struct work_struct *work)
  */
 void oc_evict_all(struct oc_core *core)
 {
+	oc_core_arm(core);
 	WRITE_ONCE(core->drop_next, 0);
 	queue_delayed_work(core->bg_wq, &core->drop_work, 0);
 }

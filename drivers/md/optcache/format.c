@@ -410,7 +410,7 @@ int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo
 	    memcmp(h->uuid, uuid, OPTCACHE_UUID_SIZE) || le64_to_cpu(h->lsn) != lsn)
 		return -ENODATA;
 	*epoch = le64_to_cpu(h->epoch);
-	if (*epoch < epoch_min || *epoch > epoch_max)
+	if (*epoch < epoch_min)
 		return -ENODATA;
 	*size = le16_to_cpu(h->size);
 	if (!*size || *size > OPTCACHE_JOURNAL_BLOCK_MAX || *size > avail ||
@@ -422,7 +422,8 @@ int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo
 	if (le32_to_cpu(h->crc) !=
 	    oc_crc(buf, *size, offsetof(struct optcache_journal_header, crc)))
 		return -ENODATA;
-	return 0;
+	/* an epoch is durable in the superblock before any block that carries it */
+	return *epoch > epoch_max ? -EUCLEAN : 0;
 }
 
 /* ---- mapping table --------------------------------------------------- */

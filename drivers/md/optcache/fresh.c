@@ -34,7 +34,7 @@ bool oc_fresh_reserve(struct oc_core *core)
 		f->reserved++;
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!ok)
-		oc_fresh_settle(core);
+		oc_origin_flush_kick(core);
 	return ok;
 }
 

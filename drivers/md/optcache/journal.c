@@ -171,8 +171,12 @@ bool oc_journal_settled(struct oc_journal *j)
 
 void oc_journal_idle(struct oc_journal *j)
 {
-	wait_event(j->wait, READ_ONCE(j->phase) == OC_JOURNAL_IDLE);
-	flush_work(&j->work);
+	do {
+		flush_work(&j->work);
+		wait_event(j->wait, READ_ONCE(j->phase) == OC_JOURNAL_IDLE);
+		flush_work(&j->work);
+	} while (READ_ONCE(j->phase) != OC_JOURNAL_IDLE ||
+		 (!j->failed && j->head_lsn != j->issued_lsn));
 }
 
 int oc_journal_sync(struct oc_journal *j)
@@ -206,7 +210,6 @@ static bool lost_an_end(const struct oc_journal *j)
 void oc_journal_fail(struct oc_journal *j)
 {
 	struct oc_core *core = j->core;
-	struct oc_io *io;
 	LIST_HEAD(list);
 	bool first;
 
@@ -216,19 +219,42 @@ void oc_journal_fail(struct oc_journal *j)
 			   (core->ever_dirty && lost_an_end(j))))
 		WRITE_ONCE(core->stuck_dirty, true);
 	WRITE_ONCE(j->failed, true);
+	wake_space(j, &list);
+	spin_unlock_irq(&j->lock);
+	if (first) {
+		oc_core_degrade(core, OC_FAILED, "the metadata cannot be written");
+		queue_work(core->bg_wq, &core->save_work);
+	}
+	wake_up_all(&j->wait);
+	continue_all(&list);
+}
+
+bool oc_journal_wait_fence(struct oc_journal *j, struct oc_io *io)
+{
+	unsigned long flags;
+	bool wait;
+
+	spin_lock_irqsave(&j->lock, flags);
+	wait = !j->fenced;
+	if (wait)
+		list_add_tail(&io->list, &j->waiters);
+	spin_unlock_irqrestore(&j->lock, flags);
+	return wait;
+}
+
+void oc_journal_fence(struct oc_journal *j)
+{
+	struct oc_io *io;
+	LIST_HEAD(list);
+
+	spin_lock_irq(&j->lock);
+	j->fenced = true;
 	list_for_each_entry(io, &j->waiters, list) {
 		io->status = BLK_STS_IOERR;
 		io->flags &= ~OC_IO_ENDED;	/* it did not become durable */
 	}
 	list_splice_init(&j->waiters, &list);
-	wake_space(j, &list);
 	spin_unlock_irq(&j->lock);
-	if (first) {
-		oc_core_degrade(core, OC_FAILED, "the metadata cannot be written");
-		/* so that a device that comes back is not trusted; all that can be tried */
-		queue_work(core->bg_wq, &core->save_work);
-	}
-	wake_up_all(&j->wait);
 	continue_all(&list);
 }
 
@@ -391,6 +417,7 @@ void oc_journal_stop(struct oc_journal *j)
 	kvfree(j->pending);
 	j->pending = NULL;
 	j->failed = false;
+	j->fenced = false;
 }
 
 int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used)

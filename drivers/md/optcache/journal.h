@@ -57,6 +57,7 @@ struct oc_journal {
 	u64 epoch;			/* of the blocks written by this activation */
 	bool epoch_durable;		/* the superblock has it; changed by the committer only */
 	bool failed;
+	bool fenced;			/* ... and the superblock says so, or cannot be made to */
 
 	enum oc_journal_phase phase;
 	blk_status_t status;		/* of the block written */
@@ -130,7 +131,14 @@ int oc_journal_sync(struct oc_journal *j);
 /* Wait until no block is in flight, whatever became of it.  May sleep. */
 void oc_journal_idle(struct oc_journal *j);
 
-/* The cache device can no longer be written: release all who wait, with an error. */
+/*
+ * The metadata can no longer be written.  Who waits for durability is released, with an
+ * error, by oc_journal_fence(), when the superblock has been marked or cannot be:
+ * only then a write may go past mappings that still stand on the device.
+ */
 void oc_journal_fail(struct oc_journal *j);
+void oc_journal_fence(struct oc_journal *j);
+/* After a failure: queue @io until then.  Return: false if that is already so. */
+bool oc_journal_wait_fence(struct oc_journal *j, struct oc_io *io);
 
 #endif /* _OC_JOURNAL_H */

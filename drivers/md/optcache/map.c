@@ -371,8 +371,14 @@ static enum oc_take take_bypass(struct oc_io *io, struct oc_plan *plan)
 	io->kind = plan->kind;
 	if (!plan->ending || io->flags & OC_IO_ENDED)
 		return OC_TAKEN;
-	if (oc_failed(core))
-		return core->stuck_dirty ? refuse(io) : OC_TAKEN;
+	if (oc_failed(core)) {
+		if (core->stuck_dirty)
+			return refuse(io);
+		if (!oc_journal_wait_fence(&core->journal, io))
+			return OC_TAKEN;
+		io->kind = OC_IO_IDLE;
+		return OC_WAITING;
+	}
 	io->credits = oc_journal_reserve(&core->journal, 1, nr);
 	if (!io->credits)
 		return wait_for_space(io);

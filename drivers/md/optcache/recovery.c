@@ -101,6 +101,8 @@ static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
 		       (at + avail - rp->offset >= OPTCACHE_JOURNAL_BLOCK_MAX ||
 			at + avail == geo->journal_size))
 			r = oc_replay_block(rp, buf + (rp->offset - at), at + avail - rp->offset);
+		if (r == -EUCLEAN)
+			DMERR("the journal does not go with the superblock: run optcachectl check");
 		if (r)
 			return r == -ENODATA ? 0 : r;
 		cond_resched();
@@ -136,8 +138,11 @@ int oc_recover(struct oc_core *core)
 		goto out_replay;
 	r = oc_replay_finish(&rp, &core->index, &bad);
 	if (r) {
-		DMERR("slot %u claims a block that another slot holds: run optcachectl check",
-		      from_slot(bad));
+		if (bad == OC_NO_SLOT)
+			DMERR("a part of the journal is lost: run optcachectl check");
+		else
+			DMERR("slot %u claims a block that another slot holds: run optcachectl check",
+			      from_slot(bad));
 		goto out_replay;
 	}
 	r = oc_checkpoint_init(core);

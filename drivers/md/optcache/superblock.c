@@ -67,7 +67,7 @@ static void put_options(const struct oc_core *core, struct oc_super *sb)
  * Write @sb to the place that does not hold the last good copy, which so survives
  * whatever happens.  super_lock held.
  */
-static int write_locked(struct oc_core *core, struct oc_super *sb)
+static int write_copy(struct oc_core *core, struct oc_super *sb)
 {
 	struct oc_journal *j = &core->journal;
 	unsigned int place = !core->super_place;
@@ -79,7 +79,7 @@ static int write_locked(struct oc_core *core, struct oc_super *sb)
 	if (j->failed)
 		sb->flags |= OPTCACHE_SUPER_FAILED;
 	sb->seq++;
-	if (!j->epoch_durable) {
+	if (sb->epoch != j->epoch) {
 		sb->epoch = j->epoch;
 		sb->generation++;
 	}
@@ -96,8 +96,24 @@ static int write_locked(struct oc_core *core, struct oc_super *sb)
 	}
 	core->super = *sb;
 	core->super_place = place;
-	j->epoch_durable = true;
 	return 0;
+}
+
+/*
+ * A new epoch goes to both places before the first journal block that carries it: else,
+ * if the newer copy became unreadable, the older one would hide that block.
+ */
+static int write_locked(struct oc_core *core, struct oc_super *sb)
+{
+	struct oc_journal *j = &core->journal;
+	bool both = !j->epoch_durable && !j->failed;
+	int r = write_copy(core, sb);
+
+	if (!r && both)
+		r = write_copy(core, sb);
+	if (!r)
+		j->epoch_durable = true;
+	return r;
 }
 
 int oc_super_write(struct oc_core *core)
@@ -115,7 +131,11 @@ int oc_super_write(struct oc_core *core)
 
 void oc_super_save_work(struct work_struct *work)
 {
-	oc_super_write(container_of(work, struct oc_core, save_work));
+	struct oc_core *core = container_of(work, struct oc_core, save_work);
+
+	oc_super_write(core);
+	if (oc_failed(core))
+		oc_journal_fence(&core->journal);
 }
 
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop)

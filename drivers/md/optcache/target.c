@@ -235,9 +235,15 @@ static int optcache_iterate_devices(struct dm_target *ti, iterate_devices_callou
 static void optcache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct oc_target *t = ti->private;
+	const struct queue_limits *cache = &bdev_get_queue(t->cache->bdev)->limits;
 
-	limits->dma_alignment = max_t(unsigned int, limits->dma_alignment,
-				      bdev_dma_alignment(t->cache->bdev));
+	limits->dma_alignment = max(limits->dma_alignment, cache->dma_alignment);
+	limits->virt_boundary_mask = min_not_zero(limits->virt_boundary_mask,
+						  cache->virt_boundary_mask);
+	limits->seg_boundary_mask = min_not_zero(limits->seg_boundary_mask,
+						 cache->seg_boundary_mask);
+	limits->max_segment_size = min_not_zero(limits->max_segment_size,
+						cache->max_segment_size);
 	limits->io_min = max_t(unsigned int, limits->io_min, OPTCACHE_BLOCK_SIZE);
 	/* without it the block layer writes zeroes, which are cached like other data */
 	limits->max_write_zeroes_sectors = 0;

@@ -506,9 +506,9 @@ static void writeback_work(struct work_struct *work)
 	bool full, force;
 	int r;
 
+	clear_bit(OC_WB_URGENT, &wb->request);
 	if (READ_ONCE(wb->stopped) || !READ_ONCE(core->armed))
 		return;
-	clear_bit(OC_WB_URGENT, &wb->request);
 	take_requests(wb);
 	full = nr_dirty(core) > percent_of(core, OPTCACHE_OPT_DIRTY_HIGH);
 	force = draining(core) || full;
