@@ -1,0 +1,472 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Devices that fail (G5): told, contained, survived.
+. "$LAB_FILES/lib.sh"
+
+# Sector of the cache device where slot N begins; slots are handed out from 0 on.
+slot_sector()
+{
+	echo $(($(python3 "$LAB_FILES/image.py" get $FAST data_start) / 512 + 8 * $1))
+}
+
+# The usual pair, 16 + 32 MiB; the origin holds noise, /tmp/origin is a copy of it.
+noisy_pair()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=16 "$@"
+	order add name=slow model=ram size_mb=32 volatile=1
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	noise $SLOW 32M 77
+	cp $SLOW /tmp/origin
+}
+
+# read_back SECTOR COUNT: what a reader of the cached device gets.
+read_back()
+{
+	timeout 30 dd if=$C bs=512 skip="$1" count="$2" iflag=direct 2>/dev/null
+}
+
+as_origin()
+{
+	read_back "$1" "$2" >/tmp/part || fail "cannot read sectors $1 + $2"
+	dd if=/tmp/origin bs=512 skip="$1" count="$2" 2>/dev/null | cmp - /tmp/part ||
+		fail "sectors $1 + $2 are wrong"
+}
+
+write_4k()
+{
+	timeout 30 dd if="$1" of=$C bs=4096 seek="$2" count="$3" oflag=direct conv=notrunc 2>/dev/null
+}
+
+ends()
+{
+	timeout 60 dmsetup remove c || fail "cannot be removed"
+}
+
+clean_unreadable()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	as_origin 0 64
+	as_origin 800 64
+	flush
+	message reset-stats
+	as_origin 0 64
+	[ "$(st read_hits)" -gt 0 ] || fail "the blocks are not cached"
+	order fail fast op=read sector="$(slot_sector 0)"
+	as_origin 0 64
+	as_origin 800 64
+	as_origin 0 16
+	[ "$(st cache_errors)" -gt 0 ] || fail "the error was not counted"
+	is "$(st lost)" 0 "lost"
+	is "$(st health)" degraded
+	klog | grep -q "reading the cache device failed" || fail "nothing in the log"
+	ends
+	cmp $SLOW /tmp/origin
+}
+
+# Eight dirty blocks in a row, one of them unreadable: it alone is lost, and once.
+dirty_unreadable()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/eight bs=4096 count=8 2>/dev/null
+	write_4k /tmp/eight 0 8
+	is "$(st dirty)" 8
+	order fail fast op=read sector=$(($(slot_sector 3) + 2)) len=1
+	for block in 0 1 2 4 5 6 7; do
+		read_back $((block * 8)) 8 >/tmp/part || fail "block $block gives an error"
+		dd if=/tmp/eight bs=4096 skip=$block count=1 2>/dev/null | cmp - /tmp/part
+	done
+	refused read_back 24 8
+	is "$(st lost)" 1 "lost"
+	refused read_back 24 8
+	is "$(st lost)" 1 "lost, after reading the same block again"
+	# what of it can be read, can be read
+	read_back 24 1 >/dev/null || fail "sector 24 is readable on the cache device"
+	is "$(st health)" degraded
+	# a new version heals it
+	write_4k /tmp/eight 3 1 || fail "cannot overwrite the lost block"
+	order heal fast
+	read_back 24 8 | cmp - /tmp/eight -n 4096
+	same_without_cache
+}
+
+# A read over several blocks of which one is lost: its neighbours are not refused for
+# good; and lost counts blocks, not the bio.
+dirty_unreadable_long()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	write_4k /tmp/origin 0 8
+	order fail fast op=read sector="$(slot_sector 3)" len=1
+	refused read_back 0 64
+	is "$(st lost)" 1 "lost"
+}
+
+# Write-back does not stop at the lost block, and does not call it clean.
+dirty_unreadable_flush()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=600 2>/dev/null
+	write_4k /tmp/many 0 600
+	is "$(st dirty)" 600
+	order fail fast op=read sector="$(slot_sector 70)" len=8
+	message flush
+	wait_for 60 st_is flush idle
+	is "$(st dirty)" 1 "dirty after a flush round one lost block"
+	dd if=$SLOW bs=4096 count=600 2>/dev/null >/tmp/now
+	cmp -n $((70 * 4096)) /tmp/many /tmp/now
+	order heal fast
+	same_without_cache
+	dd if=$SLOW bs=4096 count=600 2>/dev/null | cmp - /tmp/many
+}
+
+# A cache that takes no data: new writes go to the origin, no error is seen.
+cache_writes_fail()
+{
+	noisy_pair
+	new_cache "$1"
+	first=$(slot_sector 0)
+	order fail fast op=write sector="$first"
+	dd if=/dev/urandom of=/tmp/origin bs=4096 count=512 conv=notrunc 2>/dev/null
+	write_4k /tmp/origin 0 512 || fail "the write should have gone to the origin"
+	as_origin 0 4096
+	as_origin 8000 64
+	[ "$(st cache_errors)" -gt 0 ] || fail "not counted"
+	is "$(st dirty)" 0
+	order heal fast
+	ends
+	cmp $SLOW /tmp/origin
+}
+
+# In place over a dirty block: told, and never an older version later.
+dirty_write_fails()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/one bs=4096 count=1 2>/dev/null
+	dd if=/dev/urandom of=/tmp/two bs=4096 count=1 2>/dev/null
+	write_4k /tmp/one 5 1
+	order fail fast op=write sector="$(slot_sector 0)" len=8
+	if write_4k /tmp/two 5 1; then
+		now=/tmp/two
+	else
+		now=/tmp/one
+	fi
+	read_back 40 8 | cmp - $now || fail "neither told nor done"
+	order heal fast
+	read_back 40 8 | cmp - $now
+	same_without_cache
+	dd if=$SLOW bs=4096 skip=5 count=1 2>/dev/null | cmp - $now
+}
+
+# What was acknowledged before the journal died is on the devices; afterwards nothing
+# dirty can be told from newer data, so errors are told.
+journal_fails()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/one bs=4096 count=4 2>/dev/null
+	dd if=/tmp/one of=$C bs=4096 count=4 oflag=direct,sync conv=notrunc,fsync 2>/dev/null
+	journal=$(($(python3 "$LAB_FILES/image.py" get $FAST journal_start) / 512))
+	order fail fast op=write sector=$journal len=$(($(python3 "$LAB_FILES/image.py" get $FAST journal_size) / 512))
+	dd if=/dev/urandom of=/tmp/two bs=4096 count=4 2>/dev/null
+	refused timeout 30 dd if=/tmp/two of=$C bs=4096 seek=100 count=4 oflag=direct,sync conv=notrunc
+	is "$(st health)" failed
+	klog | grep -q "optcache.*journal" || fail "the log does not name the journal"
+	read_back 0 32 | cmp - /tmp/one || fail "acknowledged data is gone"
+	as_origin 4000 64
+	ends
+	order heal fast
+	# fails closed or recovers; what was acknowledged is not lost, nothing foreign is there
+	if cache; then
+		read_back 0 32 | cmp - /tmp/one || fail "acknowledged data is gone after a restart"
+		as_origin 4000 64
+	else
+		klog | grep -q "had failed before" || fail "the refusal is not explained"
+	fi
+}
+
+# The superblock cannot be written when the cache starts.
+super_fails()
+{
+	noisy_pair
+	new_cache
+	stop
+	order fail fast op=write sector=0 len=16
+	if cache 2>/dev/null; then
+		write_4k /tmp/origin 9 1 || :
+		timeout 30 sync $C || :
+		as_origin 0 64
+		is "$(st health)" failed
+	fi
+	klog | grep -q "superblock cannot be written" || fail "nothing in the log"
+	dmsetup remove c 2>/dev/null || :
+	order heal fast
+	cmp $SLOW /tmp/origin || fail "the origin has changed"
+}
+
+super_unreadable()
+{
+	noisy_pair
+	new_cache
+	stop
+	order fail fast op=read sector=0 len=16
+	mark
+	refused cache
+	klog | grep -q "superblock cannot be read" || fail "nothing in the log"
+	order heal fast
+	cache
+	as_origin 0 64
+}
+
+# Both devices are flushed at the start. The second attempt succeeds, and memory is the
+# same as if it had been the first.
+activation_flush()
+{
+	noisy_pair
+	new_cache
+	memory=$(st memory)
+	stop
+	order fail "$1" op=flush count=1
+	refused cache
+	klog | grep -q "cannot flush" || fail "nothing in the log"
+	dmsetup info c >/dev/null 2>&1 || dmsetup create c --notable
+	dmsetup load c --table "$(table)"
+	order fail "$1" op=flush count=1
+	refused dmsetup resume c
+	dmsetup resume c || { dmsetup load c --table "$(table)" && dmsetup resume c; }
+	is "$(st memory)" "$memory" "memory after a start that failed first"
+	as_origin 0 64
+}
+
+origin_unreadable()
+{
+	noisy_pair
+	new_cache
+	order fail slow op=read sector=800 len=8
+	refused read_back 800 8
+	refused read_back 792 64
+	as_origin 0 64
+	as_origin 808 8
+	[ "$(st origin_errors)" -gt 0 ] || fail "not counted"
+	is "$(st cache_errors)" 0
+	order heal slow
+	as_origin 792 64
+	as_origin 792 64
+}
+
+# Told at once in the modes that write the disk at once.
+origin_unwritable()
+{
+	noisy_pair
+	new_cache "$1"
+	order fail slow op=write sector=800 len=8
+	dd if=/dev/urandom of=/tmp/one bs=4096 count=1 2>/dev/null
+	refused write_4k /tmp/one 100 1
+	[ "$(st origin_errors)" -gt 0 ] || fail "not counted"
+	read_back 800 8 >/tmp/part
+	dd if=/tmp/origin bs=4096 skip=100 count=1 2>/dev/null | cmp - /tmp/part ||
+		cmp /tmp/one /tmp/part || fail "neither old nor new"
+	message drop-clean
+	sleep 0.3
+	read_back 800 8 | cmp - /tmp/part || fail "the answer is not stable"
+	order heal slow
+	read_back 800 8 | cmp - /tmp/part || fail "the answer is not stable"
+}
+
+# Write-back cannot write: the data stays dirty, a flush ends, nothing is lost.
+origin_unwritable_back()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=64 2>/dev/null
+	write_4k /tmp/many 0 64
+	order fail slow op=write sector=$((10 * 8)) len=8
+	message flush
+	wait_for 60 st_is flush idle
+	[ "$(st dirty)" -ge 1 ] || fail "a block that could not be written is called clean"
+	read_back 0 512 | cmp - /tmp/many || fail "data is lost"
+	order heal slow
+	same_without_cache
+	dd if=$SLOW bs=4096 count=64 2>/dev/null | cmp - /tmp/many
+}
+
+# The disk fails to flush: nothing becomes clean by it, and fsync says so.
+origin_flush_fails()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	write_4k /tmp/origin 0 64
+	order fail slow op=flush
+	message flush
+	wait_for 60 st_is flush idle
+	is "$(st dirty)" 64 "dirty after a flush that failed"
+	dd if=/dev/urandom of=/tmp/big bs=1M count=4 2>/dev/null
+	message set mode writearound
+	refused timeout 60 dd if=/tmp/big of=$C bs=1M seek=8 oflag=direct conv=notrunc,fsync
+	order heal slow
+	dd if=/tmp/big of=$C bs=1M seek=8 oflag=direct conv=notrunc,fsync 2>/dev/null
+	same_without_cache
+}
+
+# Everything there is goes on from the disk alone.
+vanish_through()
+{
+	noisy_pair volatile="$2"
+	new_cache "$1"
+	as_origin 0 256
+	as_origin 0 256
+	write_4k /tmp/origin 64 32
+	sync $C
+	order vanish fast
+	timeout 30 sync $C || fail "fsync with nothing written since"
+	as_origin 0 256
+	as_origin 9000 256
+	dd if=/dev/urandom of=/tmp/origin bs=4096 count=64 seek=8 conv=notrunc 2>/dev/null
+	timeout 60 dd if=/tmp/origin of=$C bs=4096 count=80 oflag=direct conv=notrunc,fsync \
+		2>/dev/null || fail "writing"
+	as_origin 0 640
+	load --rw=randrw --bsrange=512-64k --blockalign=512 --size=16M --offset=16M --io_size=4M --fsync=16
+	dmsetup suspend c
+	timeout 30 dmsetup resume c || fail "cannot be resumed without its cache device"
+	as_origin 0 640
+	ends
+	dd if=$SLOW bs=4096 count=80 2>/dev/null | cmp - /tmp/origin -n $((80 * 4096))
+}
+
+# Back with what it had: nothing old may come over what was written meanwhile.
+return_through()
+{
+	noisy_pair
+	new_cache writethrough
+	as_origin 0 512
+	sync $C
+	order vanish fast
+	dd if=/dev/urandom of=/tmp/origin bs=4096 count=32 conv=notrunc 2>/dev/null
+	timeout 60 dd if=/tmp/origin of=$C bs=4096 count=32 oflag=direct conv=notrunc,fsync 2>/dev/null
+	as_origin 0 512
+	ends
+	order return fast
+	if cache writethrough; then
+		as_origin 0 512
+		message drop-clean
+		as_origin 0 512
+	fi
+}
+
+# Dirty data is out of reach: errors for it, for writes that could be overtaken by it,
+# nothing hangs, and everything acknowledged is there when the device is back.
+vanish_back()
+{
+	noisy_pair
+	new_cache
+	no_writeback
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=64 2>/dev/null
+	timeout 60 dd if=/tmp/many of=$C bs=4096 oflag=direct conv=notrunc,fsync 2>/dev/null
+	load --rw=randrw --bs=4k --size=8M --offset=16M --time_based --runtime=60 \
+		--continue_on_error=all >/dev/null 2>&1 &
+	writer=$!
+	sleep 1
+	order vanish fast
+	refused read_back 0 8
+	refused timeout 60 dd if=/tmp/origin of=$C bs=4096 count=1 oflag=direct,sync conv=notrunc
+	as_origin 12000 64
+	message flush 2>/dev/null || :
+	sleep 2
+	is "$(st flush)" idle
+	[ "$(st dirty)" -ge 64 ] || fail "dirty blocks were forgotten"
+	kill $writer 2>/dev/null || :
+	wait $writer || :
+	ends
+	order return fast
+	cache
+	read_back 0 512 | cmp - /tmp/many || fail "acknowledged data is gone"
+	same_without_cache
+	dd if=$SLOW bs=4096 count=64 2>/dev/null | cmp - /tmp/many
+}
+
+vanish_origin()
+{
+	noisy_pair
+	new_cache "$1"
+	no_writeback
+	as_origin 0 64
+	as_origin 0 64
+	write_4k /tmp/origin 100 4
+	order vanish slow
+	as_origin 0 64
+	refused read_back 30000 8
+	message flush 2>/dev/null || :
+	sleep 1
+	is "$(st flush)" idle
+	ends
+	order return slow
+	cache "$1"
+	as_origin 0 2000
+}
+
+# One in a hundred of everything fails, mode changes all the while (row 64).
+errors_and_modes()
+{
+	noisy_pair
+	new_cache
+	load --rw=randrw --bs=4k --size=16M --time_based --runtime=8 --continue_on_error=all \
+		--fsync=8 >/dev/null 2>&1 &
+	writer=$!
+	for mode in writethrough writeback passthrough writearound writeback writethrough; do
+		order fail slow op=any skip=50 count=2
+		order fail fast op=read skip=50 count=2
+		message set mode $mode
+		message drop-clean
+		sleep 1
+		sane_status
+	done
+	kill $writer 2>/dev/null || :
+	wait $writer || :
+	order heal slow
+	order heal fast
+	ends
+}
+
+t "a clean block that cannot be read comes from the origin" clean_unreadable
+t "a dirty block that cannot be read is lost alone" dirty_unreadable
+t "a long read over it counts it once" dirty_unreadable_long
+t "write-back goes round it" dirty_unreadable_flush
+for mode in writeback writethrough; do
+	t "$mode: the cache device takes no data" cache_writes_fail $mode
+done
+t "overwriting a dirty block fails" dirty_write_fails
+t "the journal cannot be written" journal_fails
+t "the superblock cannot be written" super_fails
+t "the superblock cannot be read" super_unreadable
+t "the origin cannot be flushed at the start" activation_flush slow
+t "the cache device cannot be flushed at the start" activation_flush fast
+t "the origin cannot be read" origin_unreadable
+for mode in writethrough writearound passthrough; do
+	t "$mode: the origin cannot be written" origin_unwritable $mode
+done
+t "write-back: the origin cannot be written" origin_unwritable_back
+t "the origin cannot be flushed" origin_flush_fails
+for mode in writethrough writearound passthrough; do
+	t "$mode: the cache device vanishes" vanish_through $mode 0
+done
+t "writethrough: a cache device with a volatile cache vanishes" vanish_through writethrough 1
+t "writethrough: it comes back with old content" return_through
+t "writeback: the cache device vanishes" vanish_back
+for mode in writeback writethrough; do
+	t "$mode: the origin vanishes" vanish_origin $mode
+done
+t "errors while the mode changes" errors_and_modes
+finish

@@ -1,0 +1,113 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# A read hit, and a write hit on a dirty block, cost no allocation, no work item and no lock
+# of ours. With the function graph tracer (stock kernels) every call on the way is seen; in
+# UML the events of the allocator, of the workqueues and of lockdep are.
+. "$LAB_FILES/lib.sh"
+
+T=/sys/kernel/tracing
+HITS=64
+FORBIDDEN="alloc|mempool_|queue_work|queue_delayed|mod_delayed|wake_up|spin_lock|mutex_lock|read_lock|write_lock|down_read|down_write|schedule|oc_route|oc_defer"
+
+# hits OPERATION: as many hits, after everything has come to rest.
+hits()
+{
+	case $1 in
+	read) dd if=$C of=/dev/null bs=4096 count=$HITS iflag=direct 2>/dev/null ;;
+	write) dd if=/dev/zero of=$C bs=4096 count=$HITS oflag=direct conv=notrunc 2>/dev/null ;;
+	large) dd if=$C of=/dev/null bs=65536 count=$((HITS / 16)) iflag=direct 2>/dev/null ;;
+	esac
+}
+
+warm()
+{
+	pair 8 32
+	new_cache seq_cutoff 0
+	no_writeback
+	dd if=/dev/urandom of=$C bs=65536 count=$((HITS / 16)) oflag=direct conv=notrunc,fsync 2>/dev/null
+	hits read
+	sleep 0.5
+	message reset-stats
+}
+
+trace()
+{
+	: >$T/trace
+	echo 1 >$T/tracing_on
+	hits "$1"
+	echo 0 >$T/tracing_on
+	cat $T/trace >/tmp/trace
+}
+
+by_graph()
+{
+	grep -qw function_graph $T/available_tracers || skip "no function graph tracer"
+	warm
+	echo 0 >$T/tracing_on
+	echo 0 >$T/options/funcgraph-irqs
+	echo 20000 >$T/buffer_size_kb
+	echo "$2" >$T/set_graph_function || skip "no $2 to trace"
+	echo function_graph >$T/current_tracer
+	trace "$1"
+	echo nop >$T/current_tracer
+	: >$T/set_graph_function
+	seen=$(grep -Ec "\| +$2( \[dm_optcache\])?\(\)" /tmp/trace) || :
+	[ "$seen" -ge $((HITS / 16)) ] || {
+		head -20 /tmp/trace
+		fail "only $seen calls of $2 in the trace"
+	}
+	say "$(sed -n 's/.*| *\([a-z_0-9]*\)\( \[dm_optcache\]\)*().*/\1/p' /tmp/trace | sort | uniq -c |
+		sort -rn | awk '{ printf "%s %s, ", $1, $2 }')"
+	if grep -E "\| +[a-z_0-9]*($FORBIDDEN)[a-z_0-9]*( \[.*\])?\(" /tmp/trace >/tmp/bad; then
+		sort /tmp/bad | uniq -c | sort -rn | head -8
+		fail "$1 hits do what they must not"
+	fi
+}
+
+by_events()
+{
+	[ -d $T/events/workqueue ] || skip "no events"
+	warm
+	echo 0 >$T/tracing_on
+	for event in kmem workqueue/workqueue_queue_work lock/lock_acquire optcache; do
+		[ ! -e $T/events/$event/enable ] || echo 1 >$T/events/$event/enable
+	done
+	echo 30000 >$T/buffer_size_kb
+	trace "$1"
+	for event in kmem workqueue/workqueue_queue_work lock/lock_acquire optcache; do
+		[ ! -e $T/events/$event/enable ] || echo 0 >$T/events/$event/enable
+	done
+	if [ "$1" = large ]; then want=$((HITS / 16)); else want=$HITS; fi
+	seen=$(grep -c optcache_hit: /tmp/trace) || :
+	[ "$seen" -ge $want ] || fail "$seen hits in the trace instead of $want"
+	say "events: $(grep -c . /tmp/trace), of locks $(grep -c lock_acquire: /tmp/trace)"
+	if grep -E 'call_site=.*\[dm_optcache\]|workqueue=optcache' /tmp/trace >/tmp/bad ||
+		grep lock_acquire: /tmp/trace |
+		grep -E '&(core|s|j|f|pool|rs|ranges|idx|p|wb|cp|streams|st)->|optcache|registry_lock|stripe' \
+			>/tmp/bad; then
+		sed 's/.*: \([a-z_]*\):/\1/' /tmp/bad | sort | uniq -c | sort -rn | head -8
+		fail "$1 hits do what they must not"
+	fi
+}
+
+# A read hit in every other 4 KiB is remapped where it is: nothing is deferred.
+not_deferred()
+{
+	warm
+	hits read
+	hits write
+	hits large
+	is "$(st deferred)" 0
+	[ "$(st read_hits)" -ge $((HITS + HITS / 16)) ] || fail "hits: $(st read_hits)"
+	is "$(st read_misses)" 0
+	is "$(st write_hits)" "$(st writes)"
+	is "$(st journal_records)" 0 "records for overwriting dirty blocks"
+}
+
+for what in read write large; do
+	t "$what hits: calls in map" by_graph $what optcache_map
+	t "$what hits: calls in end_io" by_graph $what optcache_end_io
+	t "$what hits: events" by_events $what
+done
+t "hits are counted, and are not deferred" not_deferred
+finish

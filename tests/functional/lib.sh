@@ -1,0 +1,388 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What the suites share. A suite is a job of the lab that begins with
+#
+#	. "$LAB_FILES/lib.sh"
+#
+# and is then a list of functions, each of them run by "t": one test, one TAP line.
+# A test starts with no device, and whatever it leaves is taken down after it.
+#
+#   TIER   fast or full; "more FAST FULL" picks one of two numbers
+#   C      the cached device, once "cache" has made it
+#   FAST   the cache device, SLOW the origin: "fast" and "slow" make them
+#
+# In UML both are model devices (labdev); in QEMU they are pieces of the emulated
+# NVMe namespace and of the SCSI disk.
+
+TIER=${TIER:-fast}
+ONLY=${ONLY:-}
+C=/dev/mapper/c
+FAST=
+SLOW=
+labdev=/sys/kernel/debug/labdev
+SKIP=77
+
+t_count=0
+t_failed=0
+t_skipped=0
+
+# ---- results ------------------------------------------------------------
+
+skip()
+{
+	echo "# skipped: $*"
+	exit $SKIP
+}
+
+more()
+{
+	if [ "$TIER" = full ]; then
+		echo "$2"
+	else
+		echo "$1"
+	fi
+}
+
+# t WHAT FUNCTION [ARGUMENT...]: run a test in a shell of its own.
+t()
+{
+	t_what=$1
+	shift
+	case ",$ONLY," in
+	,, | *",$1,"*) ;;
+	*) return 0 ;;
+	esac
+	t_count=$((t_count + 1))
+	mark
+	set +e
+	(
+		set -e
+		"$@"
+	)
+	t_status=$?
+	set -e
+	clean_up || t_status=1
+	case $t_status in
+	0) echo "ok $t_count - $t_what" ;;
+	$SKIP)
+		t_skipped=$((t_skipped + 1))
+		echo "ok $t_count - $t_what # SKIP"
+		;;
+	*)
+		t_failed=$((t_failed + 1))
+		echo "not ok $t_count - $t_what"
+		;;
+	esac
+}
+
+# The last two tests of every suite: the module goes, and leaves nothing.
+finish()
+{
+	t "the module can be unloaded" unload
+	t "no memory is lost" no_leaks
+	echo "1..$t_count"
+	[ $t_failed -eq 0 ] || fail "$t_failed of $t_count"
+}
+
+unload()
+{
+	rmmod dm-optcache
+}
+
+is()
+{
+	[ "$1" = "$2" ] || fail "is '$1', should be '$2'${3:+: $3}"
+}
+
+# The command must fail.
+refused()
+{
+	if "$@" >/tmp/refused 2>&1; then
+		fail "this should have been refused: $*"
+	fi
+}
+
+# ---- the kernel's log ---------------------------------------------------
+
+mark()
+{
+	echo "functional: mark" >/dev/kmsg
+}
+
+# Lines since the last mark.
+klog()
+{
+	dmesg | sed -e 's/^\[[^]]*\] //' | awk '/^functional: mark/ { n = 0; next } { line[n++] = $0 }
+		END { for (i = 0; i < n; i++) print line[i] }'
+}
+
+# ---- devices ------------------------------------------------------------
+
+in_uml()
+{
+	grep -q "User Mode Linux" /proc/cpuinfo
+}
+
+need_labdev()
+{
+	[ -e "$LAB_FILES/labdev.ko" ] || skip "needs model devices"
+	[ -d $labdev ] || load_module labdev
+}
+
+order()
+{
+	echo "$*" >$labdev/control
+}
+
+# stat_of DEVICE KEY: a counter of a model device.
+stat_of()
+{
+	sed -n "s/^$2=//p" "$labdev/${1##*/}"
+}
+
+reset_stats()
+{
+	for rs_dev in "$@"; do
+		echo 0 >"$labdev/${rs_dev##*/}"
+	done
+}
+
+# A piece of an emulated disk, zeroed: piece NAME DISK SECTORS.
+piece()
+{
+	blkdiscard -f -z -l $(($3 * 512)) "$2" 2>/dev/null || blkdiscard -z -l $(($3 * 512)) "$2" ||
+		dd if=/dev/zero of="$2" bs=512 count="$3" conv=fsync 2>/dev/null
+	dmsetup create "$1" --table "0 $3 linear $2 0"
+}
+
+# fast MB [labdev parameter...]: the cache device.
+fast()
+{
+	fast_mb=$1
+	shift
+	if in_uml; then
+		need_labdev
+		order add name=fast model="${MODEL_FAST:-ram}" size_mb="$fast_mb" "$@"
+		FAST=/dev/fast
+	else
+		piece fast "$(disk 0)" $((fast_mb * 2048))
+		FAST=/dev/mapper/fast
+	fi
+}
+
+slow()
+{
+	slow_mb=$1
+	shift
+	if in_uml; then
+		need_labdev
+		order add name=slow model="${MODEL_SLOW:-ram}" size_mb="$slow_mb" "$@"
+		SLOW=/dev/slow
+	else
+		piece slow "$(disk 1)" $((slow_mb * 2048))
+		SLOW=/dev/mapper/slow
+	fi
+}
+
+# Device models that take some time, so that things can happen meanwhile: a tenth of a
+# real disk's, because tests are many.
+timed()
+{
+	MODEL_FAST=optane
+	MODEL_SLOW=disk
+	SLOW_TIMES="settle_us=100 stroke_us=1000 rpm=60000"
+}
+SLOW_TIMES=
+
+# trimmed NAME DEVICE SECTORS: a device of just so many sectors.
+trimmed()
+{
+	dmsetup create "$1" --table "0 $3 linear $2 0"
+}
+
+# pair FAST_MB SLOW_MB
+pair()
+{
+	fast "$1"
+	# shellcheck disable=SC2086
+	slow "$2" $SLOW_TIMES
+}
+
+# ---- the cache ----------------------------------------------------------
+
+table()
+{
+	echo "0 $(sectors "$SLOW") optcache $FAST $SLOW $# $*"
+}
+
+# cache [ARGUMENT...]: make the cached device c of FAST and SLOW.
+cache()
+{
+	dmsetup create c --table "$(table "$@")"
+}
+
+new_cache()
+{
+	cache format "$@"
+}
+
+message()
+{
+	dmsetup message c 0 "$@"
+}
+
+st()
+{
+	dmsetup status c | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+st_is()
+{
+	[ "$(st "$1")" = "$2" ]
+}
+
+# Write-back as in real life is too slow for a test; never is what most want.
+no_writeback()
+{
+	message set writeback_delay 3600
+	message set dirty_high 95
+}
+
+flush()
+{
+	message flush
+	wait_for 60 st_is flush idle
+	is "$(st dirty)" 0 "dirty after a flush"
+}
+
+drop()
+{
+	message drop-clean
+	sleep 0.3
+}
+
+stop()
+{
+	dmsetup remove c
+}
+
+# The kernel's own cached pages of a device go, then its checksum.
+sum()
+{
+	sync
+	blockdev --flushbufs "$1"
+	sha256sum <"$1" | cut -c1-64
+}
+
+# What the cached device says must be what the origin alone says afterwards.
+same_without_cache()
+{
+	with=$(sum $C)
+	flush
+	stop
+	is "$(sum "$SLOW")" "$with" "the origin alone, after flush and remove"
+}
+
+sane_status()
+{
+	ss_line=$(dmsetup status c)
+	ss_v() { echo "$ss_line" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+	ss_dirty=$(ss_v dirty)
+	ss_mapped=$(ss_v mapped)
+	ss_slots=$(ss_v slots)
+	[ "$ss_dirty" -ge 0 ] && [ "$ss_dirty" -le "$ss_mapped" ] &&
+		[ "$ss_mapped" -le "$ss_slots" ] && [ "$(ss_v free)" -le "$ss_slots" ] ||
+		fail "insane status: $ss_line"
+}
+
+# ---- load ---------------------------------------------------------------
+
+# verify ARGUMENT...: fio with checksums; quiet when it passes.
+verify()
+{
+	timeout 600 fio --output=/tmp/fio.log --thread --direct=1 --verify=crc32c --verify_fatal=1 \
+		--verify_dump=0 --serialize_overlap=1 --group_reporting --ioengine=libaio \
+		--iodepth=16 --name=verify --filename="$C" "$@" >/tmp/fio.err 2>&1 || {
+		grep -v '^ ' /tmp/fio.err /tmp/fio.log | tail -15
+		fail "fio: $*"
+	}
+}
+
+# storm IO [ARGUMENT...]: checksums in three thirds of the device that do not begin on
+# block boundaries, each in another way, and a reader all over. About IO bytes each.
+storm()
+{
+	storm_io=$1
+	shift
+	storm_third=$((($(sectors "${DEV:-$C}") - 3) / 3 * 512))
+	[ $((storm_third / 512 % 8)) -ne 0 ] || storm_third=$((storm_third - 512))
+	storm_engine=libaio
+	if grep -q io_uring_setup /proc/kallsyms 2>/dev/null; then
+		storm_engine=io_uring
+	fi
+	timeout 900 fio --output=/tmp/fio.log --name=global --thread --direct=1 --verify=crc32c \
+		--verify_fatal=1 --verify_dump=0 --serialize_overlap=1 --group_reporting \
+		--filename="${DEV:-$C}" --size=$storm_third --blockalign=512 "$@" \
+		--name=any --ioengine=libaio --iodepth=32 --rw=randrw --bsrange=512-1M \
+		--io_size="$storm_io" \
+		--name=small --ioengine=$storm_engine --iodepth=8 --rw=randrw --bsrange=512-16k \
+		--offset=$storm_third --io_size=$((storm_io / 4)) --iomem_align=512 \
+		--name=synced --ioengine=psync --rw=randwrite --bs=4k --blockalign=4k \
+		--offset=$((2 * storm_third + 512)) --io_size=$((storm_io / 16)) --fsync=16 \
+		--name=readers --ioengine=libaio --iodepth=4 --rw=randread --bsrange=512-256k \
+		--verify=0 --size=$((3 * storm_third)) --io_size="$storm_io" >/tmp/fio.err 2>&1 || {
+		grep -hv '^ ' /tmp/fio.err /tmp/fio.log | tail -15
+		fail "fio: storm $storm_io $*"
+	}
+}
+
+# noise FILE|DEVICE BYTES SEED [OFFSET]: bytes that look random, the same for a seed.
+noise()
+{
+	fio --output=/dev/null --thread --name=noise --filename="$1" --rw=write --bs=64k \
+		--size="$2" --offset="${4:-0}" --randrepeat=0 --randseed="$3" --refill_buffers \
+		--direct=1 --end_fsync=1 >/dev/null 2>&1 || fail "noise $*"
+}
+
+# ---- taking down --------------------------------------------------------
+
+clean_up()
+{
+	for cu_job in $(jobs -p 2>/dev/null); do
+		kill "$cu_job" 2>/dev/null || :
+	done
+	umount /mnt/t 2>/dev/null || :
+	if [ -d $labdev ]; then
+		order disarm
+		for cu_dev in $(sed -n 's/^name=\([^ ]*\) .*/\1/p' $labdev/control); do
+			order heal "$cu_dev"
+			case $(stat_of "$cu_dev" state) in
+			vanished) order return "$cu_dev" ;;
+			cut) order restore "$cu_dev" ;;
+			esac
+		done
+	fi
+	for cu_round in 1 2 3 4; do
+		for cu_dev in $(dmsetup ls 2>/dev/null | sed -n 's/^\([^ \t]*\)\t.*/\1/p'); do
+			dmsetup resume "$cu_dev" >/dev/null 2>&1 || :
+			dmsetup remove "$cu_dev" >/dev/null 2>&1 ||
+				[ "$cu_round" -lt 3 ] ||
+				dmsetup remove --force "$cu_dev" >/dev/null 2>&1 || :
+		done
+	done
+	for cu_dev in $(losetup -a 2>/dev/null | sed -n 's/^\([^:]*\):.*/\1/p'); do
+		losetup -d "$cu_dev" 2>/dev/null || :
+	done
+	[ -z "$(dmsetup ls 2>/dev/null | grep -v '^No devices')" ] || {
+		echo "# cannot take down:"
+		dmsetup ls
+		return 1
+	}
+	[ -d $labdev ] || return 0
+	for cu_dev in $(sed -n 's/^name=\([^ ]*\) .*/\1/p' $labdev/control); do
+		order del "$cu_dev" || return 1
+	done
+}
+
+mkdir -p /mnt/t
+load_module dm-optcache

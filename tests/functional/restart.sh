@@ -1,0 +1,235 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Stops, starts and power cuts (G1, G2, G3).
+. "$LAB_FILES/lib.sh"
+
+# write_blocks COUNT SEED: as many different blocks of 4 KiB, all over the device.
+write_blocks()
+{
+	fio --output=/tmp/fio.log --thread --direct=1 --name=w --filename=$C --rw=randwrite --bs=4k \
+		--ioengine=libaio --iodepth=8 --number_ios="$1" --randseed="$2" --randrepeat=0 \
+		--refill_buffers --end_fsync=1 >/dev/null 2>&1 || fail "fio"
+}
+
+read_blocks()
+{
+	fio --output=/tmp/fio.log --thread --direct=1 --name=r --filename=$C --rw=randread --bs=4k \
+		--ioengine=libaio --iodepth=8 --number_ios="$1" --randseed="$2" --randrepeat=0 \
+		>/dev/null 2>&1 || fail "fio"
+}
+
+# Dirty, clean and warm as before, to the block.
+clean_stop()
+{
+	pair 16 64
+	noise "$SLOW" 64M 21
+	new_cache
+	no_writeback
+	write_blocks 777 1
+	read_blocks 1200 2
+	sync $C
+	sleep 0.5
+	dirty=$(st dirty)
+	mapped=$(st mapped)
+	is "$dirty" 777 "dirty"
+	with=$(sum $C)
+	mapped=$(st mapped)
+	for round in 1 2 3; do
+		stop
+		cache
+		is "$(st dirty)" "$dirty" "dirty after start $round"
+		is "$(st mapped)" "$mapped" "mapped after start $round"
+		message reset-stats
+		read_blocks 1200 2
+		is "$(st read_misses)" 0 "misses on what was warm, start $round"
+	done
+	is "$(sum $C)" "$with" "content"
+	same_without_cache
+}
+
+# stop --flush: a start then knows that it is clean (row 47).
+clean_means_clean()
+{
+	pair 8 32
+	new_cache
+	write_blocks 300 3
+	flush
+	stop
+	mark
+	cache
+	is "$(st dirty)" 0
+	klog | grep -q " 0 dirty; 0 journal records replayed" || fail "the log: $(klog)"
+	is "$(st mapped)" 300
+	sectors_of_stop=$(stat_of "$FAST" sectors_written 2>/dev/null || echo 0)
+	stop
+	cache
+	[ ! -d $labdev ] || [ $(($(stat_of "$FAST" sectors_written) - sectors_of_stop)) -lt 64 ] ||
+		fail "a stop with nothing to do wrote a lot"
+}
+
+# A start and a stop without a write change nothing (hazard 19: nothing before the first
+# user write).
+start_writes_nothing()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=8
+	order add name=slow model=ram size_mb=32
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	new_cache
+	no_writeback
+	write_blocks 50 1
+	stop
+	cache
+	reset_stats $FAST $SLOW
+	read_blocks 50 1
+	is "$(stat_of $FAST writes)" 0 "writes to the cache device before the first user write"
+	is "$(stat_of $SLOW writes)" 0 "writes to the origin"
+}
+
+# ---- power cuts ---------------------------------------------------------
+
+cut_pair()
+{
+	need_labdev
+	order add name=fast model=optane size_mb=4 jitter_ns=30000 "$@"
+	# shellcheck disable=SC2086
+	order add name=slow model=disk size_mb=16 $SLOW_TIMES
+	FAST=/dev/fast
+	SLOW=/dev/slow
+}
+
+churn()
+{
+	python3 "$LAB_FILES/churn.py" --device $C --state /tmp/state "$@" || fail "see above"
+}
+
+# run_until_cut SEED MIN MAX: load until the power fails after so many writes.
+run_until_cut()
+{
+	ruc_after=$(($2 + $1 * 7919 % ($3 - $2)))
+	order cut fast slow seed="$1" after_ios=$ruc_after
+	churn --crash --threads 3 --steps 100000 --seed "$1"
+	timeout 60 dmsetup remove c || fail "cannot be removed after the cut"
+	order restore fast slow
+}
+
+start_after_cut()
+{
+	cache || fail "cannot start after power cut $1: $(klog | tail -3)"
+	[ "$(st dirty)" -le "$(st mapped)" ] || fail "insane"
+	churn --check
+}
+
+# cuts ARGUMENT OF THE CACHE DEVICE [MODE]: again and again on the same devices.
+cuts()
+{
+	in_uml || skip "needs python"
+	rm -f /tmp/state
+	timed
+	cut_pair "$1"
+	new_cache "${2:-writeback}" writeback_delay 1
+	for cut in $(seq "$(more 4 60)"); do
+		run_until_cut $((cut + ${SEED:-0})) 20 "$(more 300 1500)"
+		start_after_cut "$cut"
+		if [ $((cut % 3)) = 0 ]; then
+			message drop-clean
+			flush
+			churn --check
+		fi
+	done
+	churn --check --shadow /tmp/shadow
+	is "$(sum $C)" "$(sha256sum </tmp/shadow | cut -c1-64)" "the cached device"
+	flush
+	stop
+	is "$(sum $SLOW)" "$(sha256sum </tmp/shadow | cut -c1-64)" "the origin alone"
+}
+
+# Power fails while it starts, any number of times.
+cut_in_recovery()
+{
+	in_uml || skip "needs python"
+	rm -f /tmp/state
+	timed
+	cut_pair "$1"
+	new_cache writeback_delay 0
+	for cut in $(seq "$(more 2 20)"); do
+		run_until_cut $((100 + cut)) 100 400
+		for again in 1 2 3; do
+			order cut fast slow seed=$((cut * 10 + again)) after_ios=$again
+			if cache 2>/dev/null; then
+				dd if=/dev/zero of=$C bs=4096 count=0 2>/dev/null
+				message flush 2>/dev/null || :
+				sleep 0.5
+			fi
+			order disarm
+			order cut fast slow seed=$cut
+			timeout 60 dmsetup remove c 2>/dev/null || :
+			order restore fast slow
+		done
+		start_after_cut "$cut"
+	done
+	same_without_cache
+}
+
+# No more is dirty than was, no less is warm (G3).
+exact_after_cut()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=16
+	order add name=slow model=ram size_mb=64 volatile=1
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	noise $SLOW 64M 21
+	new_cache
+	no_writeback
+	write_blocks 500 1
+	read_blocks 1000 2
+	# fills are durable after a flush of the disk
+	dd if=/dev/zero of=$C bs=4096 count=1 seek=16000 oflag=direct,sync conv=notrunc 2>/dev/null
+	sync $C
+	dirty=$(st dirty)
+	mapped=$(st mapped)
+	order cut fast slow seed=1
+	timeout 60 dmsetup remove c
+	order restore fast slow
+	cache
+	is "$(st dirty)" "$dirty" "dirty after the cut"
+	[ "$(st mapped)" -ge $((mapped * 8 / 10)) ] ||
+		fail "$(st mapped) mapped after the cut, $mapped before"
+	message reset-stats
+	read_blocks 1000 2
+	[ "$(st read_hits)" -ge 800 ] || fail "only $(st read_hits) of 1000 still hit"
+}
+
+# Write-through is never dirty, also after a cut (row 74).
+through_after_cut()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=16
+	order add name=slow model=ram size_mb=64 volatile=1
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	new_cache writethrough
+	write_blocks 2000 1
+	with=$(sum $C)
+	order cut fast slow seed=1
+	timeout 60 dmsetup remove c
+	order restore fast slow
+	cache writethrough
+	is "$(st dirty)" 0
+	is "$(sum $C)" "$with"
+	is "$(sum $SLOW)" "$with"
+}
+
+t "a clean stop keeps data, dirty set and warmth" clean_stop
+t "flushed and stopped is known to be clean" clean_means_clean
+t "a start writes nothing" start_writes_nothing
+t "dirty set and warmth after a power cut" exact_after_cut
+t "write-through is clean after a power cut" through_after_cut
+t "power cuts, cache device without volatile cache" cuts volatile=0
+t "power cuts, cache device with volatile cache" cuts volatile=1
+t "power cuts in write-through" cuts volatile=0 writethrough
+t "power cuts while it starts" cut_in_recovery volatile=0
+t "power cuts while it starts, volatile cache" cut_in_recovery volatile=1
+finish
