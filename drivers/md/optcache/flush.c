@@ -41,6 +41,7 @@ int oc_flush_map(struct oc_core *core, struct oc_io *io)
 {
 	oc_count(core, flushes);
 	trace_optcache_flush(io);
+	oc_stream_flush(&core->streams);
 	if (oc_journal_settled(&core->journal) && origin_clean(core) &&
 	    !oc_failed(core)) {
 		io->kind = OC_IO_FLUSH;

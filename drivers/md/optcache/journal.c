@@ -77,12 +77,9 @@ void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io)
 	oc_checkpoint_kick(j->core);
 }
 
-void oc_journal_unlock(struct oc_journal *j, unsigned long flags)
+void oc_journal_kick(struct oc_journal *j)
 {
-	bool kick = j->head_lsn != j->issued_lsn && j->phase == OC_JOURNAL_IDLE && !j->failed;
-
-	spin_unlock_irqrestore(&j->lock, flags);
-	if (kick)
+	if (j->head_lsn != j->issued_lsn && j->phase == OC_JOURNAL_IDLE && !j->failed)
 		queue_work(j->core->journal_wq, &j->work);
 }
 
@@ -265,7 +262,7 @@ static void block_endio(struct bio *bio)
 	struct oc_journal *j = container_of(bio, struct oc_journal, bio);
 
 	j->status = bio->bi_status;
-	smp_store_release(&j->phase, OC_JOURNAL_WRITTEN);
+	smp_store_release(&j->phase, OC_JOURNAL_WRITTEN);	/* status is set */
 	queue_work(j->core->journal_wq, &j->work);
 }
 
@@ -381,7 +378,7 @@ static void finish_block(struct oc_journal *j)
 static void journal_work(struct work_struct *work)
 {
 	struct oc_journal *j = container_of(work, struct oc_journal, work);
-	enum oc_journal_phase phase = smp_load_acquire(&j->phase);
+	enum oc_journal_phase phase = smp_load_acquire(&j->phase);	/* then status is */
 
 	if (phase == OC_JOURNAL_WRITTEN) {
 		finish_block(j);

@@ -94,8 +94,15 @@ void oc_journal_unreserve(struct oc_journal *j, u32 n);
 void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io);
 
 #define oc_journal_lock(j, flags)	spin_lock_irqsave(&(j)->lock, flags)
-/* Also starts a commit if none is under way. */
-void oc_journal_unlock(struct oc_journal *j, unsigned long flags);
+
+/* Starts a commit if records wait and none is under way.  lock held. */
+void oc_journal_kick(struct oc_journal *j);
+
+#define oc_journal_unlock(j, flags)			\
+do {							\
+	oc_journal_kick(j);				\
+	spin_unlock_irqrestore(&(j)->lock, flags);	\
+} while (0)
 
 /*
  * Append one record of one slot; uses one credit.  Neighbours melt into one record.

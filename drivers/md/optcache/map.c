@@ -570,7 +570,9 @@ static void peek_stream(struct oc_io *io, struct oc_plan *plan)
 
 	if (io->flags & OC_IO_STREAMED || !core->seq_cutoff)
 		return;
-	run = oc_stream_peek(&core->streams, io->bio->bi_iter.bi_sector);
+	if (io->flags & OC_IO_FUA)
+		oc_stream_flush(&core->streams);
+	run = oc_stream_peek(&core->streams, io->bio->bi_iter.bi_sector, oc_io_is_write(io));
 	if (run + plan->sectors <= core->seq_cutoff)
 		return;
 	io->bypass = true;
@@ -583,7 +585,8 @@ static void add_to_stream(struct oc_io *io)
 	if (io->flags & OC_IO_STREAMED || io->kind < OC_IO_NEW)
 		return;
 	io->flags |= OC_IO_STREAMED;
-	oc_stream_add(&io->core->streams, io->bio->bi_iter.bi_sector, bio_sectors(io->bio));
+	oc_stream_add(&io->core->streams, io->bio->bi_iter.bi_sector, bio_sectors(io->bio),
+		      oc_io_is_write(io));
 }
 
 /* Step 4. */

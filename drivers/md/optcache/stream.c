@@ -71,7 +71,15 @@ void oc_streams_init(struct oc_streams *st)
 		ring_add(st, i);
 }
 
-u64 oc_stream_peek(struct oc_streams *st, u64 sector)
+/* What the run of stream @i counts for. */
+static u64 row_of(const struct oc_streams *st, u16 i, bool write)
+{
+	const struct oc_stream *s = &st->stream[i];
+
+	return write && s->flushes != READ_ONCE(st->flushes) ? 0 : s->sectors;
+}
+
+u64 oc_stream_peek(struct oc_streams *st, u64 sector, bool write)
 {
 	unsigned long flags;
 	u64 row = 0;
@@ -80,12 +88,12 @@ u64 oc_stream_peek(struct oc_streams *st, u64 sector)
 	spin_lock_irqsave(&st->lock, flags);
 	i = stream_find(st, sector);
 	if (i)
-		row = st->stream[i].sectors;
+		row = row_of(st, i, write);
 	spin_unlock_irqrestore(&st->lock, flags);
 	return row;
 }
 
-u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors)
+u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors, bool write)
 {
 	unsigned long flags;
 	u64 row;
@@ -96,13 +104,14 @@ u64 oc_stream_add(struct oc_streams *st, u64 sector, u32 sectors)
 	spin_lock_irqsave(&st->lock, flags);
 	i = stream_find(st, sector);
 	if (i) {
-		row = st->stream[i].sectors + sectors;
+		row = row_of(st, i, write) + sectors;
 	} else {
 		i = st->stream[0].lru_prev;	/* the one unused for longest starts anew */
 		row = sectors;
 	}
 	hash_del(st, i);
 	st->stream[i].sectors = row;
+	st->stream[i].flushes = READ_ONCE(st->flushes);
 	st->stream[i].next_sector = sector + sectors;
 	hash_add(st, i);
 	ring_del(st, i);

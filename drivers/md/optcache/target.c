@@ -187,6 +187,8 @@ static int optcache_preresume(struct dm_target *ti)
 	core->ti = ti;
 	r = oc_core_resume(core, &t->opt);
 	if (!r) {
+		/* once: what is set later shall survive a suspend */
+		t->opt.mask = 0;
 		r = oc_sysfs_add(core);
 		if (r)
 			oc_core_suspend(core);
