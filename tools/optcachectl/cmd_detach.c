@@ -32,6 +32,8 @@
 #define KEY_LOST	'L'
 #define KEY_YES		'y'
 
+#define OPEN_TRIES	5
+#define OPEN_WAIT_MS	200
 #define FLUSHES_MAX	5	/* blocks may have become dirty during the first one */
 
 static struct {
@@ -74,12 +76,22 @@ static u64 dirty_bytes(const struct cache *c)
 
 /* ---- 1 to 4: the cache becomes clean ------------------------------------ */
 
-static int check_unused(const struct cache *c)
+/* udev and its helpers look at a device for a moment whenever it changes. */
+static int check_unused(struct cache *c)
 {
+	unsigned int i;
+	int code;
+
+	for (i = 0; c->dm.open_count > 0 && i < OPEN_TRIES; i++) {
+		interruptible_sleep(OPEN_WAIT_MS);
+		code = cache_refresh(c);
+		if (code)
+			return code;
+	}
 	if (c->dm.open_count <= 0)
 		return 0;
 	return fail(OC_EXIT_TEMP, "Unmount it (or stop what is above it, see lsblk), then detach again",
-		    "'%s' is in use (opened %d times); nothing was changed", c->dm.name,
+		    "'%s' is in use (open count %d); nothing was changed", c->dm.name,
 		    c->dm.open_count);
 }
 
