@@ -245,6 +245,52 @@ test_cuts()
 	t "4 KiB sectors: no garbage" is "$garbage" 0
 }
 
+# What the other tests of cuts cannot see, with an outcome for each seed:
+# FUA over an unflushed write, which must not come back ...
+over_unflushed()
+{
+	gen op=write n=50 verify=1 gen=2
+	gen op=write n=50 verify=1 gen=3 fua=1
+}
+
+# ... and writes that are acknowledged while a flush is under way, which it does
+# not cover.
+during_flush()
+{
+	echo "id=u dev=/dev/a op=write start=32M n=1 flush_every=1" >$labgen/run &
+	flusher=$!
+	gen op=write n=1 start=16M gap_us=1000
+	gen op=write n=50 verify=1 gen=3
+	wait $flusher
+}
+
+# order_of COMMAND: how many seeds of SEEDS lose generation 3.
+order_of()
+{
+	seed=0
+	lossy=0
+	while [ $seed -lt "$SEEDS" ]; do
+		seed=$((seed + 1))
+		order reset a
+		"$@"
+		order cut a seed=$seed
+		order restore a
+		gen op=read n=50 verify=1 gen=3
+		if [ "$(result mismatches)" -gt 0 ]; then
+			lossy=$((lossy + 1))
+		fi
+	done
+}
+
+test_order()
+{
+	device model=optane volatile=1 flush_ns=50000000
+	order_of over_unflushed
+	t "FUA wins over unflushed older data" is $lossy 0
+	order_of during_flush
+	t "a flush does not cover later acknowledgments" [ $lossy -gt 0 ]
+}
+
 # A cut reaches all devices it names at one instant.
 test_both()
 {
@@ -266,6 +312,7 @@ test_content
 test_faults
 test_vanish
 test_cuts
+test_order
 test_both
 order del a
 rmmod labdev
