@@ -323,7 +323,7 @@ static int core_check(struct oc_core *core)
 		return 0;	/* a dead device; what still can be is passed on */
 	if (!r && (sb->seq != core->super.seq ||
 		   memcmp(sb->uuid, core->super.uuid, sizeof(sb->uuid)))) {
-		why = "the cache device was changed while it was suspended: remove the device and create it again";
+		why = "the cache device was written while suspended: remove the device and create it again";
 		r = -ESTALE;
 	}
 	if (r) {

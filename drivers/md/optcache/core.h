@@ -90,7 +90,7 @@ struct oc_core {
 	u32 mode;			/* enum oc_core.opt[MODE], READ_ONCE */
 	u32 seq_cutoff;			/* sectors, 0 = none */
 	enum oc_health health;
-	bool stuck_dirty;		/* failed, and the device may hold what is newer than the origin */
+	bool stuck_dirty;	/* failed, and the device may hold what is newer than the origin */
 	bool ever_dirty;		/* some block has been dirty since activation */
 	/*
 	 * Hazard 19: until a user has written, nothing is written at all, so that an
@@ -226,7 +226,7 @@ int oc_checkpoint_init(struct oc_core *core);
 void oc_checkpoint_exit(struct oc_core *core);
 /* Room in the journal is getting short.  Any context. */
 void oc_checkpoint_kick(struct oc_core *core);
-/* Write every dirty page and move the tail.  Return: 0 or -errno (the journal has failed).  Sleeps. */
+/* Write every dirty page, move the tail.  Return: 0 or -errno, the journal has failed.  Sleeps. */
 int oc_checkpoint_run(struct oc_core *core, bool clean_stop);
 /* The slot's page is behind the journal.  Any context. */
 void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot);

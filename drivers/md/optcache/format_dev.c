@@ -8,7 +8,8 @@
 
 #include <linux/random.h>
 
-static int write_page(struct block_device *cache, u64 offset, struct page *page, blk_opf_t flags)
+static int write_page(struct block_device *cache, u64 offset, struct page *page,
+		      blk_opf_t flags)
 {
 	return oc_sync_page_io(cache, REQ_OP_WRITE | REQ_META | flags, offset, page,
 			       OPTCACHE_PAGE_SIZE);
@@ -28,7 +29,7 @@ static int check_zeroed(struct block_device *cache, const struct oc_geometry *ge
 			return r;
 		}
 		if (memchr_inv(page_address(page), 0, OPTCACHE_PAGE_SIZE)) {
-			*why = "format: the cache device is not zeroed: wipe it, or use optcachectl create";
+			*why = "format: the cache device is not zeroed: use optcachectl create";
 			return -EEXIST;
 		}
 	}

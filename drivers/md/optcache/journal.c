@@ -213,7 +213,7 @@ void oc_journal_fail(struct oc_journal *j)
 	spin_lock_irq(&j->lock);
 	first = !j->failed;
 	if (first && (atomic64_read(&core->slots.nr_dirty) ||
-			   (core->ever_dirty && lost_an_end(j))))
+		      (core->ever_dirty && lost_an_end(j))))
 		WRITE_ONCE(core->stuck_dirty, true);
 	WRITE_ONCE(j->failed, true);
 	wake_space(j, &list);

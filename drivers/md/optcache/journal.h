@@ -47,7 +47,7 @@ struct oc_journal {
 	u64 head_lsn;			/* next record */
 	u64 issued_lsn;
 	u64 durable_lsn;
-	u64 closed_lsn;			/* records below must not grow: a page or a block has them */
+	u64 closed_lsn;			/* records below must not grow: a page or block has them */
 
 	u64 size;			/* of the ring, bytes */
 	u32 unit;
@@ -98,11 +98,12 @@ void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io);
 /* Starts a commit if records wait and none is under way.  lock held. */
 void oc_journal_kick(struct oc_journal *j);
 
-#define oc_journal_unlock(j, flags)			\
-do {							\
-	oc_journal_kick(j);				\
-	spin_unlock_irqrestore(&(j)->lock, flags);	\
-} while (0)
+static inline void oc_journal_unlock(struct oc_journal *j, unsigned long flags)
+	__releases(&j->lock)
+{
+	oc_journal_kick(j);
+	spin_unlock_irqrestore(&j->lock, flags);
+}
 
 /*
  * Append one record of one slot; uses one credit.  Neighbours melt into one record.

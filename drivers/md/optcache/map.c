@@ -36,6 +36,12 @@ static void send_to_origin(struct oc_io *io)
 	bio_set_dev(io->bio, io->core->origin);
 }
 
+static bool pin(struct oc_slots *slots, oc_slot_t slot, oc_block_t block, u8 need, bool write)
+{
+	return write ? oc_slot_pin_write(slots, slot, block, need)
+		     : oc_slot_pin_read(slots, slot, block, need);
+}
+
 /*
  * Pin the slots of up to @n sectors from @sector on, as long as they are current,
  * in a row and hold the data.  Return: sectors pinned.
@@ -54,8 +60,7 @@ static unsigned int pin_run(struct oc_io *io, oc_slot_t slot, sector_t sector,
 		need = oc_sector_mask(off, len);
 		if (from_slot(slot) + nr >= slots->nr)
 			break;
-		if (write ? !oc_slot_pin_write(slots, slot_add(slot, nr), oblock_add(block, nr), need)
-			  : !oc_slot_pin_read(slots, slot_add(slot, nr), oblock_add(block, nr), need))
+		if (!pin(slots, slot_add(slot, nr), oblock_add(block, nr), need, write))
 			break;
 		nr++;
 		done += len;

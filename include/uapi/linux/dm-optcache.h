@@ -39,12 +39,12 @@
 #define OPTCACHE_SUPER_COPIES		2
 #define OPTCACHE_UUID_SIZE		16
 
-/* Unknown bits in features_incompat refuse the cache; in features_compat are ignored. */
+/* Unknown bits in features_incompat refuse the cache, those in features_compat do not. */
 #define OPTCACHE_INCOMPAT_KNOWN		0ULL
 
 /* optcache_super.flags */
 #define OPTCACHE_SUPER_CLEAN_STOP	(1U << 0) /* stopped in order, fingerprint is current */
-#define OPTCACHE_SUPER_FAILED		(1U << 1) /* a metadata write failed: mappings are not to be trusted */
+#define OPTCACHE_SUPER_FAILED		(1U << 1) /* a metadata write failed: do not trust it */
 
 /* Saved options: bit i of option_mask says that option[i] was set by the user. */
 enum optcache_option {
@@ -77,7 +77,7 @@ struct optcache_super {
 	__le32	version;
 	__le32	crc;
 	__u8	uuid[OPTCACHE_UUID_SIZE];	/* of this cache, new at every format */
-	__u8	origin_uuid[OPTCACHE_UUID_SIZE];/* of the pair; repeated in the origin tag, if any */
+	__u8	origin_uuid[OPTCACHE_UUID_SIZE];/* of the pair; also in the origin tag, if any */
 	__le64	features_incompat;
 	__le64	features_compat;
 	__le64	seq;			/* the copy with the higher one wins */
@@ -91,14 +91,14 @@ struct optcache_super {
 	__le64	table_start;		/* bytes */
 	__le64	data_start;		/* bytes */
 	__le32	nr_slots;
-	__le32	journal_unit;		/* bytes: 512 or 4096, >= logical sector of the cache device */
+	__le32	journal_unit;		/* bytes: 512 or 4096, >= its logical sector */
 	__le32	slot_size;		/* bytes: OPTCACHE_BLOCK_SIZE in v1 */
 	__le32	flags;			/* OPTCACHE_SUPER_* */
 
 	/* where replay starts */
 	__le64	epoch;			/* highest epoch any journal block may carry */
 	__le64	tail_lsn;		/* number of the first record that must be replayed */
-	__le64	tail_offset;		/* bytes from journal_start of the block that starts with it */
+	__le64	tail_offset;		/* bytes from journal_start of its block */
 	__le64	tail_epoch;		/* the lowest epoch that block may carry */
 
 	/* identity of the origin's contents at the last clean stop */
@@ -134,7 +134,7 @@ struct optcache_journal_header {
 } __attribute__((packed));
 
 enum optcache_record_type {
-	OPTCACHE_REC_MAP	= 1,	/* slots now hold blocks; absolute valid mask and dirty state */
+	OPTCACHE_REC_MAP	= 1,	/* slots now hold blocks, valid and dirty so */
 	OPTCACHE_REC_UNMAP	= 2,	/* slots hold nothing */
 	OPTCACHE_REC_CLEAN	= 3,	/* the origin durably holds what the slots hold */
 	OPTCACHE_REC_CONFIRM	= 4,	/* reserved: the data of an earlier CRC record is durable */
@@ -142,14 +142,14 @@ enum optcache_record_type {
 
 #define OPTCACHE_REC_TYPE_MASK		0x0f
 #define OPTCACHE_REC_DIRTY		0x10	/* MAP: the origin does not durably hold this */
-#define OPTCACHE_REC_CRC		0x20	/* MAP: crc covers the written sectors (incompat feature) */
+#define OPTCACHE_REC_CRC		0x20	/* MAP: crc covers the data (incompat) */
 
 #define OPTCACHE_NO_SLOT		0xffffffffU
 
 /* A record stands for count + 1 slots in a row, and for MAP as many blocks in a row. */
 struct optcache_record {
 	__le32	slot;			/* first slot */
-	__le32	pred;			/* MAP with CRC: slot of the version before, else OPTCACHE_NO_SLOT */
+	__le32	pred;			/* MAP with CRC: slot before, else OPTCACHE_NO_SLOT */
 	__le32	crc;			/* MAP with CRC: of the sectors written, else 0 */
 	__le32	block_lo;		/* MAP: first origin block, low 32 bits */
 	__u8	block_hi;		/* MAP: its high 8 bits */
@@ -178,7 +178,7 @@ struct optcache_table_page {
 	__le32	crc;
 	__u8	uuid[OPTCACHE_UUID_SIZE];
 	__le64	lsn;			/* every record below it is contained */
-	__le64	seq;			/* writes of this page; the valid place with the higher one wins */
+	__le64	seq;			/* writes of this page; the higher one wins */
 	__le32	page;			/* page number, guards against misplaced writes */
 	__le32	reserved;
 	__le64	entry[OPTCACHE_ENTRIES_PER_PAGE];
@@ -197,7 +197,7 @@ OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_table_page) == OPTCACHE_PAGE_SIZE)
 #define OPTCACHE_WRITEBACK_DELAY_DEFAULT 5	/* seconds */
 #define OPTCACHE_WRITEBACK_DELAY_MAX	3600
 #define OPTCACHE_DIRTY_LOW_DEFAULT	0	/* percent: idle write-back goes down to it */
-#define OPTCACHE_DIRTY_HIGH_DEFAULT	60	/* percent: above it write-back does not wait for idle */
+#define OPTCACHE_DIRTY_HIGH_DEFAULT	60	/* percent: above it write-back does not wait */
 #define OPTCACHE_DIRTY_MAX		95
 
 /* First word of the status line; raised when a key changes its meaning. */
