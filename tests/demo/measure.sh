@@ -69,6 +69,9 @@ measure() # phase, device
 # A drive without a volatile cache, such as an Optane. The lab's wc=off says the same to
 # QEMU, which then flushes its image after every write and takes twice as long for it.
 echo "write through" >"/sys/block/${cache##*/}/queue/write_cache"
+# QEMU 7.2 loses a doorbell of the emulated drive now and then, and the queue stands still
+# until the kernel resets it, after two of these timeouts (ms; default 30000).
+echo 2000 >"/sys/block/${cache##*/}/queue/io_timeout"
 dmesg -n 5
 need_module ext4
 need_module libcrc32c

@@ -2,6 +2,7 @@
 """What the guests left behind: a table, and what came of the promises."""
 
 import json
+import re
 
 TREE_BOUND = 20
 FSYNC_BOUND = 50
@@ -31,6 +32,11 @@ class Results:
                              uptime_seconds, TREE_BOUND),
             "fsync": Workload("4 KiB writes, each with fsync", "a write", fio_seconds, FSYNC_BOUND),
         }
+
+    def drive_stuck(self):
+        """True if the guest's kernel had to reset the emulated drive."""
+        log = (self.out / "dmesg.log").read_text(encoding="utf-8", errors="replace")
+        return re.search(r"nvme nvme\d+: I/O .* timeout", log) is not None
 
     def seconds(self, phase, name):
         """Of the workload NAME; with the cache warm the best round, since what else the
