@@ -43,6 +43,10 @@ module:				## build/module/dm-optcache.ko; KDIR=<kernel build folder>
 tool:				## optcachectl
 	+$(MAKE) -C tools/optcachectl
 
+.PHONY: demo
+demo:				## a slow disk with and without the cache, in QEMU; see tests/demo
+	@tests/demo/run
+
 .PHONY: check
 check:				## the tests for every commit, the README's test command
 	@tests/check
