@@ -173,7 +173,7 @@ class Sandbox:
 
 
 STATUS = ("1 mode=writeback state=running health=ok slots=2022 slot_size=4096 free=1000 mapped=1022 dirty=0 "
-          "fresh=0 memory=32352 reads=1000 read_hits=900 read_misses=80 read_bypass=20 "
+          "fresh=0 memory=1080928 slot_memory=32352 reads=1000 read_hits=900 read_misses=80 read_bypass=20 "
           "writes=500 write_hits=300 write_new=150 write_bypass=50 flushes=40 origin_flushes=3 "
           "discards=0 fills=70 fills_skipped=1 evictions=5 writeback_blocks=200 "
           "writeback_ios=20 journal_commits=60 journal_records=700 journal_used=4096 "

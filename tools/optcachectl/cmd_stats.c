@@ -45,7 +45,7 @@ static bool is_level(const char *key)
 {
 	static const char *const level[] = {
 		"slots", "slot_size", "free", "mapped", "dirty", "fresh", "memory",
-		"journal_used", "journal_size", "flush_left", "sequential_cutoff", "seq_cutoff",
+		"journal_used", "journal_size", "flush_left", "seq_cutoff",
 		"writeback_delay", "dirty_low", "dirty_high",
 	};
 	unsigned int i;

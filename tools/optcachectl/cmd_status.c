@@ -38,7 +38,8 @@ static u64 all_reads(const struct cache *c)
 
 static u64 all_writes(const struct cache *c)
 {
-	return get(c, "write_hits") + get(c, "write_new") + get(c, "write_bypass");
+	return get(c, "write_hits") + get(c, "write_new") + get(c, "write_through") +
+	       get(c, "write_bypass");
 }
 
 /* ---- text ------------------------------------------------------------- */
@@ -80,8 +81,9 @@ static void print_room(const struct cache *c)
 		tell(LABEL "running, %s left", "flush",
 		     human_bytes(slots_bytes(c, "flush_left")).text);
 	if (has(c, "memory") && slots)
-		tell(LABEL "%s, %.1f bytes a slot", "memory", human_bytes(get(c, "memory")).text,
-		     (double)get(c, "memory") / slots);
+		tell(LABEL "%s: %.1f bytes a slot, and %s whatever the size", "memory",
+		     human_bytes(get(c, "memory")).text, (double)get(c, "slot_memory") / slots,
+		     human_bytes(get(c, "memory") - get(c, "slot_memory")).text);
 }
 
 static void print_traffic(const struct cache *c)
@@ -161,7 +163,7 @@ static struct json_object *json_status(const struct cache *c)
 	add_ratio(derived, "write_hit_ratio", get(c, "write_hits"), all_writes(c));
 	add_ratio(derived, "dirty_ratio", get(c, "dirty"), get(c, "slots"));
 	add_ratio(derived, "used_ratio", get(c, "mapped"), get(c, "slots"));
-	add_ratio(derived, "memory_per_slot", get(c, "memory"), get(c, "slots"));
+	add_ratio(derived, "memory_per_slot", get(c, "slot_memory"), get(c, "slots"));
 	json_object_object_add(o, "derived", derived);
 	return o;
 }

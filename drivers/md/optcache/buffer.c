@@ -50,7 +50,8 @@ void oc_buffer_put(struct oc_buffer *b)
 /* Between the buffer and the pages of @bio that @at describes. */
 static void copy(struct oc_buffer *b, struct bio *bio, const struct bvec_iter *at, bool in)
 {
-	unsigned int pos = oc_sector_offset(b->sector) << SECTOR_SHIFT, n, off, len;
+	sector_t base = round_down(b->sector, OPTCACHE_SECTORS_PER_BLOCK);
+	unsigned int pos = (at->bi_sector - base) << SECTOR_SHIFT, n, off, len;
 	struct bvec_iter iter;
 	struct bio_vec bv;
 	void *theirs, *ours;
@@ -73,18 +74,23 @@ static void copy(struct oc_buffer *b, struct bio *bio, const struct bvec_iter *a
 	}
 }
 
-struct oc_buffer *oc_buffer_get(struct oc_io *io)
+struct oc_buffer *oc_buffer_get(struct oc_io *io, bool whole_blocks)
 {
 	const struct bvec_iter *iter = &io->bio->bi_iter;
-	unsigned int sectors = iter->bi_size >> SECTOR_SHIFT;
+	sector_t start = iter->bi_sector, end = bio_end_sector(io->bio);
 	struct oc_buffer *b;
 
-	b = take(io->core->buffers, oc_nr_blocks(iter->bi_sector, sectors));
+	b = take(io->core->buffers, oc_nr_blocks(start, end - start));
 	if (!b)
 		return NULL;
+	if (whole_blocks) {
+		start = round_down(start, OPTCACHE_SECTORS_PER_BLOCK);
+		end = min_t(sector_t, round_up(end, OPTCACHE_SECTORS_PER_BLOCK),
+			    io->core->origin_sectors);
+	}
 	b->io = io;
-	b->sector = iter->bi_sector;
-	b->sectors = sectors;
+	b->sector = start;
+	b->sectors = end - start;
 	b->first = 0;
 	b->run = 0;
 	b->origin_status = BLK_STS_OK;

@@ -48,8 +48,11 @@ size_t oc_buffers_bytes(const struct oc_core *core);
 /* Wait until nobody uses a buffer.  Sleeps. */
 void oc_buffers_drain(struct oc_core *core);
 
-/* A buffer for the data of @io as it stands.  Any context.  NULL if none is free. */
-struct oc_buffer *oc_buffer_get(struct oc_io *io);
+/*
+ * A buffer for the data of @io as it stands, or for all of the blocks it touches.
+ * Any context.  NULL if none is free.
+ */
+struct oc_buffer *oc_buffer_get(struct oc_io *io, bool whole_blocks);
 void oc_buffer_copy_in(struct oc_buffer *b);	/* from the bio of b->io */
 void oc_buffer_copy_out(struct oc_buffer *b);	/* to it */
 void oc_buffer_put(struct oc_buffer *b);

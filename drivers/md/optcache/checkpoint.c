@@ -272,12 +272,16 @@ void oc_checkpoint_stop(struct oc_core *core)
 	cancel_work_sync(&core->checkpoint->work);
 }
 
-size_t oc_checkpoint_bytes(const struct oc_core *core)
+size_t oc_checkpoint_slot_bytes(const struct oc_core *core)
 {
 	const struct oc_checkpoint *ck = core->checkpoint;
 
-	if (!ck)
-		return 0;
-	return sizeof(*ck) + OC_BATCH * PAGE_SIZE + ck->nr_pages * sizeof(*ck->seq) +
-	       2 * BITS_TO_LONGS(ck->nr_pages) * sizeof(long);
+	return ck ? ck->nr_pages * sizeof(*ck->seq) +
+		    2 * BITS_TO_LONGS(ck->nr_pages) * sizeof(long) : 0;
+}
+
+size_t oc_checkpoint_bytes(const struct oc_core *core)
+{
+	return core->checkpoint ? sizeof(*core->checkpoint) + OC_BATCH * PAGE_SIZE +
+				  oc_checkpoint_slot_bytes(core) : 0;
 }

@@ -107,7 +107,7 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 	oc_count(core, cache_errors);
 	oc_core_degrade(core, OC_DEGRADED, "reading the cache device failed");
 	if (io->flags & OC_IO_NOCACHE) {
-		oc_count_add(core, lost, io->nr);
+		oc_lost_add(core, oc_sector_block(io->iter.bi_sector));
 		return true;
 	}
 	return route_again(io);
@@ -116,8 +116,10 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 static bool end_write_hit(struct oc_io *io, blk_status_t *status)
 {
 	unpin_run(io, true);
-	if (likely(!*status))
+	if (likely(!*status)) {
+		oc_lost_remove(io->core, oc_sector_block(io->iter.bi_sector), io->nr);
 		return finish_write(io, status);
+	}
 	if (is_media_error(*status)) {
 		oc_count(io->core, cache_errors);
 		oc_core_degrade(io->core, OC_DEGRADED, "writing the cache device failed");

@@ -64,6 +64,11 @@ static void core_free(struct oc_core *core)
 	kfree(core);
 }
 
+static void event_work(struct work_struct *work)
+{
+	dm_table_event(container_of(work, struct oc_core, event_work)->ti->table);
+}
+
 static void init_locks(struct oc_core *core)
 {
 	mutex_init(&core->admin);
@@ -74,6 +79,8 @@ static void init_locks(struct oc_core *core)
 	INIT_WORK(&core->flush_work, oc_flush_work);
 	INIT_WORK(&core->evict_work, oc_evict_work);
 	INIT_WORK(&core->save_work, oc_super_save_work);
+	INIT_WORK(&core->event_work, event_work);
+	oc_lost_init(&core->lost);
 	INIT_DELAYED_WORK(&core->drop_work, oc_drop_work);
 	oc_ranges_init(&core->ranges);
 	oc_streams_init(&core->streams);
@@ -169,23 +176,60 @@ void oc_core_put(struct oc_core *core)
 static LIST_HEAD(loaded);
 static DEFINE_SPINLOCK(loaded_lock);	/* the list, and the UUIDs of those on it */
 
+/*
+ * A cache whose device went away before it could be marked: the origin was written
+ * past its mappings.  As long as this module lives such a cache is not taken back.
+ */
+struct distrusted {
+	struct list_head list;
+	u8 uuid[OPTCACHE_UUID_SIZE];
+};
+
+static LIST_HEAD(distrusted);		/* loaded_lock */
+
+static void distrust(const struct oc_core *core)
+{
+	struct distrusted *d = kmalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d) {
+		DMERR("%s: out of memory: do not use this cache again before formatting it",
+		      dm_device_name(core->md));
+		return;
+	}
+	memcpy(d->uuid, core->super.uuid, sizeof(d->uuid));
+	spin_lock(&loaded_lock);
+	list_add(&d->list, &distrusted);
+	spin_unlock(&loaded_lock);
+}
+
+void oc_core_forget_all(void)
+{
+	struct distrusted *d, *next;
+
+	list_for_each_entry_safe(d, next, &distrusted, list)
+		kfree(d);
+}
+
 /* No two cores may work on the same cache, under whatever device names. */
 static int check_clone(struct oc_core *core)
 {
+	const char *why = NULL;
+	const struct distrusted *d;
 	const struct oc_core *other;
-	int r = 0;
 
 	spin_lock(&loaded_lock);
 	list_for_each_entry(other, &loaded, loaded)
 		if (!memcmp(other->super.uuid, core->super.uuid, sizeof(core->super.uuid)))
-			r = -EEXIST;
-	if (!r)
+			why = "this cache is active already under another device: remove the clone";
+	list_for_each_entry(d, &distrusted, list)
+		if (!memcmp(d->uuid, core->super.uuid, sizeof(d->uuid)))
+			why = "this cache was gone while its origin was written: it holds old data; format it anew (optcachectl create --force)";
+	if (!why)
 		list_add(&core->loaded, &loaded);
 	spin_unlock(&loaded_lock);
-	if (r)
-		DMERR("%s: this cache is active already under another device: is it a clone?",
-		      dm_device_name(core->md));
-	return r;
+	if (why)
+		DMERR("%s: %s", dm_device_name(core->md), why);
+	return why ? -ESTALE : 0;
 }
 
 static int check_pair(struct oc_core *core, const struct oc_super *sb)
@@ -203,13 +247,13 @@ static int check_pair(struct oc_core *core, const struct oc_super *sb)
 		return -EINVAL;
 	}
 	if (sb->geo.cache_sectors > bdev_nr_sectors(core->cache)) {
-		DMERR("%s: the cache device has shrunk from %llu to %llu sectors",
+		DMERR("%s: the cache device has shrunk from %llu to %llu sectors: give it back its size",
 		      dm_device_name(core->md), sb->geo.cache_sectors,
 		      (unsigned long long)bdev_nr_sectors(core->cache));
 		return -EINVAL;
 	}
 	if (sb->flags & OPTCACHE_SUPER_FAILED) {
-		DMERR("%s: the cache had failed before: run optcachectl check",
+		DMERR("%s: this cache has failed and its origin may have been written since: run optcachectl check, then format it anew",
 		      dm_device_name(core->md));
 		return -EINVAL;
 	}
@@ -302,12 +346,16 @@ static int core_load(struct oc_core *core, const struct oc_options *table)
 /* What a crash without power loss left in the devices' caches becomes durable now. */
 static int flush_devices(struct oc_core *core)
 {
+	const char *which = "cache device";
 	int r = blkdev_issue_flush(core->cache);
 
-	if (!r)
+	if (!r) {
+		which = "origin";
 		r = blkdev_issue_flush(core->origin);
+	}
 	if (r)
-		DMERR("%s: cannot flush the devices: error %d", dm_device_name(core->md), r);
+		DMERR("%s: the %s cannot be flushed (error %d): check its cable and its SMART data",
+		      dm_device_name(core->md), which, r);
 	return r;
 }
 
@@ -408,6 +456,7 @@ void oc_core_suspend(struct oc_core *core)
 	cancel_work_sync(&core->fresh.work);
 	oc_journal_idle(&core->journal);
 	oc_checkpoint_stop(core);
+	cancel_work_sync(&core->event_work);
 	flush_work(&core->save_work);	/* after a failure it is what warns the next start */
 	core->state = OC_CORE_STOPPED;
 out:
@@ -416,6 +465,9 @@ out:
 
 static void core_unload(struct oc_core *core)
 {
+	if (oc_failed(core) && !core->marked_failed)
+		distrust(core);
+	cancel_work_sync(&core->event_work);
 	oc_writeback_exit(core);
 	oc_buffers_exit(core);
 	cancel_work_sync(&core->fresh.work);
@@ -430,6 +482,7 @@ static void core_unload(struct oc_core *core)
 	spin_lock(&loaded_lock);
 	list_del_init(&core->loaded);
 	spin_unlock(&loaded_lock);
+	core->marked_failed = false;
 	core->state = OC_CORE_NEW;
 }
 
@@ -447,7 +500,8 @@ void oc_core_apply(struct oc_core *core, const struct oc_options *opt)
 
 void oc_core_save(struct oc_core *core)
 {
-	if (core->state == OC_CORE_RUNNING && !oc_failed(core))
+	/* unarmed, they go out with the first write */
+	if (core->state == OC_CORE_RUNNING && core->armed && !oc_failed(core))
 		queue_work(core->bg_wq, &core->save_work);
 }
 
@@ -461,7 +515,7 @@ void oc_core_arm(struct oc_core *core)
 
 void oc_core_event(struct oc_core *core)
 {
-	dm_table_event(core->ti->table);
+	queue_work(core->bg_wq, &core->event_work);
 }
 
 static const char *const health_name[] = { "ok", "degraded", "failed" };
@@ -470,6 +524,7 @@ void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *wh
 {
 	if (health > READ_ONCE(core->health)) {
 		WRITE_ONCE(core->health, health);
+		oc_core_event(core);
 		DMERR("%s: %s: the cache is now %s; see optcachectl status",
 		      dm_device_name(core->md), what, health_name[health]);
 	} else {

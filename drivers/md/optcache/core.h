@@ -29,6 +29,7 @@
 #include <linux/workqueue.h>
 
 #include "journal.h"
+#include "lost.h"
 #include "range.h"
 #include "stats.h"
 
@@ -87,7 +88,7 @@ struct oc_core {
 	sector_t data_sector;		/* of slot 0 on the cache device */
 	struct oc_slots slots;
 	struct oc_stats __percpu *stats;
-	u32 mode;			/* enum oc_core.opt[MODE], READ_ONCE */
+	u32 mode;			/* options.value[OPTCACHE_OPT_MODE], READ_ONCE */
 	u32 seq_cutoff;			/* sectors, 0 = none */
 	enum oc_health health;
 	bool stuck_dirty;	/* failed, and the device may hold what is newer than the origin */
@@ -106,6 +107,7 @@ struct oc_core {
 	struct oc_policy policy;
 	struct oc_streams streams;
 	struct oc_fresh fresh;
+	struct oc_lost lost;
 
 	/*
 	 * Each queue has one rescuer, so a work item may wait only for work of the
@@ -142,7 +144,9 @@ struct oc_core {
 	struct oc_super super;
 	struct oc_super *super_next;	/* being written; super is what is on the device */
 	unsigned int super_place;	/* of the last good copy */
+	bool marked_failed;		/* that copy says so */
 	struct work_struct save_work;
+	struct work_struct event_work;
 	struct page *super_page;	/* one copy, to be written */
 
 	struct mutex admin;
@@ -170,6 +174,7 @@ struct oc_core {
 struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
 			    struct block_device *origin, char why[OC_WHY_MAX]);
 void oc_core_put(struct oc_core *core);
+void oc_core_forget_all(void);		/* module exit: which caches must not come back */
 
 /*
  * Read the metadata (first time) and let I/O in.  @table: options of the table line,
@@ -194,7 +199,7 @@ void oc_core_apply(struct oc_core *core, const struct oc_options *opt);
 /* Write the options to the superblock soon.  Does not wait. */
 void oc_core_save(struct oc_core *core);
 
-/* Tell user space that something is worth a look (dm event).  Sleeps. */
+/* Tell user space that something is worth a look (dm event).  Any context. */
 void oc_core_event(struct oc_core *core);
 
 /* Memory in use, bytes. */
@@ -235,6 +240,7 @@ void oc_checkpoint_loaded(struct oc_core *core, u32 page, u64 seq, unsigned int 
 /* core->stopping is set: none runs and none will.  Sleeps. */
 void oc_checkpoint_stop(struct oc_core *core);
 size_t oc_checkpoint_bytes(const struct oc_core *core);
+size_t oc_checkpoint_slot_bytes(const struct oc_core *core);	/* that grow with the slots */
 
 /* ---- evict.c ---- */
 #define OC_EVICT_BATCH	256
@@ -280,6 +286,10 @@ void oc_writeback_kick(struct oc_core *core);
 void oc_writeback_hurry(struct oc_core *core);
 void oc_writeback_flush(struct oc_core *core);	/* message: write everything back */
 void oc_writeback_cancel(struct oc_core *core);
+/*
+ * Is a flush under way?  @left: dirty blocks, or after its end those that the last flush
+ * could not bring to the origin.
+ */
 bool oc_writeback_flushing(struct oc_core *core, u64 *left);
 size_t oc_writeback_bytes(const struct oc_core *core);
 

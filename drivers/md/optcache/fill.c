@@ -2,8 +2,8 @@
 /*
  * Fill: what a miss reads from the origin enters the cache, behind the reader's back.
  *
- *	1. read the origin into a buffer of ours: the reader could scribble on its own
- *	   pages, and that must not enter the cache
+ *	1. read the origin, whole blocks, into a buffer of ours: the reader could
+ *	   scribble on its own pages, and that must not enter the cache
  *	2. copy to the reader, take over the range lock, complete the reader's bio
  *	3. worker: allocate slots in a row, write them (again until all is written)
  *	4. install them FRESH; fresh.c records them when the origin has been flushed
@@ -122,7 +122,7 @@ bool oc_fill_begin(struct oc_io *io)
 
 	oc_evict_kick(core);
 	if (oc_slots_nr_free(&core->slots))
-		b = oc_buffer_get(io);
+		b = oc_buffer_get(io, true);
 	if (!b)
 		goto skip;
 	bio = bio_alloc_bioset(core->origin, b->nr, io->bio->bi_opf, GFP_NOWAIT, &core->bs);

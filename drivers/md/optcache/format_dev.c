@@ -25,7 +25,7 @@ static int check_zeroed(struct block_device *cache, const struct oc_geometry *ge
 		r = oc_sync_page_io(cache, REQ_OP_READ | REQ_META, offset, page,
 				    OPTCACHE_PAGE_SIZE);
 		if (r) {
-			*why = "format: the cache device cannot be read";
+			*why = "format: the cache device cannot be read: check it for media errors";
 			return r;
 		}
 		if (memchr_inv(page_address(page), 0, OPTCACHE_PAGE_SIZE)) {
@@ -89,7 +89,7 @@ int oc_format(struct block_device *cache, struct block_device *origin, const cha
 	oc_super_new(sb, &geo, uuid, origin_uuid);
 	r = write_all(cache, sb, page);
 	if (r)
-		*why = "format: the cache device cannot be written";
+		*why = "format: the cache device cannot be written: check it for media errors";
 out:
 	if (page)
 		__free_page(page);

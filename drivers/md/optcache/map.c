@@ -199,10 +199,10 @@ static void plan_read(struct oc_io *io, struct oc_plan *plan)
 			plan->sectors = n < piece || io->flags & OC_IO_NOCACHE ? n : left;
 			break;
 		}
-		/* cached in part: its missing sectors, or all of it when it can be replaced */
+		/* cached in part, without these: a clean slot makes way for the whole block */
 		if (!first)
 			break;
-		if (!(word & OC_WORD_DIRTY) && piece == OPTCACHE_SECTORS_PER_BLOCK) {
+		if (!(word & OC_WORD_DIRTY)) {
 			plan->stale = slot;
 			plan->sectors = piece;
 			break;
@@ -522,15 +522,16 @@ static int send_miss(struct oc_io *io, struct oc_plan *plan)
 		    !oc_failed(core) && READ_ONCE(core->armed) &&
 		    !(io->flags & (OC_IO_REST | OC_IO_NOCACHE));
 
-	oc_count(core, read_misses);
 	trace_optcache_miss(io);
 	if (io->flags & OC_IO_NOCACHE)
 		drop_mappings(io);
 	else if (fill && plan->stale != OC_NO_SLOT)
 		fill = drop_mappings(io);
-	if (fill && oc_fill_begin(io))
-		return DM_MAPIO_SUBMITTED;
-	if (!fill) {
+	if (fill) {
+		oc_count(core, read_misses);
+		if (oc_fill_begin(io))
+			return DM_MAPIO_SUBMITTED;
+	} else {
 		oc_count(core, read_bypass);
 		trace_optcache_bypass(io, io->bypass ? "sequential" : "mode");
 	}

@@ -66,8 +66,8 @@ static int load_table(struct oc_core *core, struct oc_replay *rp, void *buf)
 		for (i = 0; i < n; i++) {
 			r = oc_replay_page(rp, page + i, &place[2 * i], &place[2 * i + 1]);
 			if (r) {
-				DMERR("mapping table page %u is damaged: run optcachectl check",
-				      page + i);
+				DMERR("%s: mapping table page %u is damaged: run optcachectl check",
+				      dm_device_name(core->md), page + i);
 				return r;
 			}
 		}
@@ -92,8 +92,8 @@ static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
 			r = read_bulk(core, geo->journal_start + at, buf, avail);
 		}
 		if (r) {
-			DMERR("the journal cannot be read at its byte %llu: run optcachectl check",
-			      at);
+			DMERR("%s: the journal cannot be read at its byte %llu: run optcachectl check",
+			      dm_device_name(core->md), at);
 			return r;
 		}
 		/* a whole block must be in the buffer, unless the ring ends before */
@@ -102,7 +102,8 @@ static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
 			at + avail == geo->journal_size))
 			r = oc_replay_block(rp, buf + (rp->offset - at), at + avail - rp->offset);
 		if (r == -EUCLEAN)
-			DMERR("the journal does not go with the superblock: run optcachectl check");
+			DMERR("%s: the journal does not go with the superblock: run optcachectl check",
+			      dm_device_name(core->md));
 		if (r)
 			return r == -ENODATA ? 0 : r;
 		cond_resched();
@@ -139,10 +140,11 @@ int oc_recover(struct oc_core *core)
 	r = oc_replay_finish(&rp, &core->index, &bad);
 	if (r) {
 		if (bad == OC_NO_SLOT)
-			DMERR("a part of the journal is lost: run optcachectl check");
+			DMERR("%s: a part of the journal is lost: run optcachectl check",
+			      dm_device_name(core->md));
 		else
-			DMERR("slot %u claims a block that another slot holds: run optcachectl check",
-			      from_slot(bad));
+			DMERR("%s: slot %u claims a block that another slot holds: run optcachectl check",
+			      dm_device_name(core->md), from_slot(bad));
 		goto out_replay;
 	}
 	r = oc_checkpoint_init(core);
@@ -150,8 +152,8 @@ int oc_recover(struct oc_core *core)
 		goto out_replay;
 	hand_over(core, &rp);
 	r = oc_journal_start(&core->journal, rp.lsn, rp.offset, rp.used);
-	DMINFO("%u slots, %lld mapped, %lld dirty; %llu journal records replayed",
-	       core->slots.nr, atomic64_read(&core->slots.nr_mapped),
+	DMINFO("%s: %u slots, %lld mapped, %lld dirty; %llu journal records replayed",
+	       dm_device_name(core->md), core->slots.nr, atomic64_read(&core->slots.nr_mapped),
 	       atomic64_read(&core->slots.nr_dirty), rp.nr_records);
 out_replay:
 	oc_replay_exit(&rp);

@@ -11,7 +11,7 @@
 #define OC_COUNTERS(X)							\
 	X(reads)		/* bios */				\
 	X(read_hits)							\
-	X(read_misses)							\
+	X(read_misses)		/* to be filled */			\
 	X(read_bypass)		/* misses not to be filled */		\
 	X(writes)							\
 	X(write_hits)		/* in place, on dirty blocks */		\
@@ -32,8 +32,7 @@
 	X(checkpoints)							\
 	X(checkpoint_pages)						\
 	X(cache_errors)							\
-	X(origin_errors)						\
-	X(lost)			/* dirty blocks that cannot be read */
+	X(origin_errors)
 
 enum oc_counter {
 #define OC_COUNTER_ENUM(name) OC_STAT_##name,

@@ -70,6 +70,17 @@ static u64 memory(struct oc_core *core)
 	return core->slots.bytes + core->index.bytes + oc_core_memory(core);
 }
 
+/* The part of it that grows with the slots. */
+static u64 slot_memory(struct oc_core *core)
+{
+	return core->slots.bytes + core->index.bytes + oc_checkpoint_slot_bytes(core);
+}
+
+static u64 lost(struct oc_core *core)
+{
+	return oc_lost_count(core);
+}
+
 static u64 journal_used(struct oc_core *core)
 {
 	return READ_ONCE(core->journal.used);
@@ -97,7 +108,8 @@ static u64 flush_left(struct oc_core *core)
 {
 	u64 left;
 
-	return flushing(core, &left) ? left : 0;
+	flushing(core, &left);
+	return left;
 }
 
 const struct oc_field oc_field[OC_NR_FIELDS] = {
@@ -110,6 +122,8 @@ const struct oc_field oc_field[OC_NR_FIELDS] = {
 	{ .key = "dirty", .number = dirty },
 	{ .key = "fresh", .number = fresh },			/* runs of slots not yet recorded */
 	{ .key = "memory", .number = memory },			/* bytes */
+	{ .key = "slot_memory", .number = slot_memory },	/* bytes of it that grow with the slots */
+	{ .key = "lost", .number = lost },			/* dirty blocks that cannot be read */
 	{ .key = "journal_used", .number = journal_used },	/* bytes */
 	{ .key = "journal_size", .number = journal_size },	/* bytes */
 	{ .key = "flush", .word = flush },

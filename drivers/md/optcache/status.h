@@ -19,7 +19,7 @@ struct oc_field {
 	const char *(*word)(struct oc_core *core);
 };
 
-#define OC_NR_FIELDS	13
+#define OC_NR_FIELDS	15
 
 extern const struct oc_field oc_field[OC_NR_FIELDS];
 

@@ -74,7 +74,7 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 	int r;
 
 	/* after a failure there is only one thing left to say */
-	if (core->super.flags & OPTCACHE_SUPER_FAILED)
+	if (core->marked_failed)
 		return -EIO;
 	if (j->failed)
 		sb->flags |= OPTCACHE_SUPER_FAILED;
@@ -90,12 +90,12 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, OPTCACHE_PAGE_SIZE);
 	if (r) {
 		oc_count(core, cache_errors);
-		core->super.flags |= sb->flags & OPTCACHE_SUPER_FAILED;
 		oc_journal_fail(j);
 		return r;
 	}
 	core->super = *sb;
 	core->super_place = place;
+	core->marked_failed = sb->flags & OPTCACHE_SUPER_FAILED;
 	return 0;
 }
 

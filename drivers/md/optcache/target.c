@@ -277,6 +277,7 @@ static int __init optcache_init(void)
 static void __exit optcache_exit(void)
 {
 	dm_unregister_target(&optcache_target);
+	oc_core_forget_all();
 }
 
 module_init(optcache_init);

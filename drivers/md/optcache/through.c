@@ -90,7 +90,7 @@ bool oc_through_begin(struct oc_io *io)
 	struct oc_buffer *b;
 	sector_t sector;
 
-	b = oc_buffer_get(io);
+	b = oc_buffer_get(io, false);
 	if (!b)
 		return false;
 	if (!take_slots(b)) {

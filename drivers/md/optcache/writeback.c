@@ -60,6 +60,8 @@ struct oc_writeback {
 	struct delayed_work work;
 	unsigned long request;
 	bool flushing;
+	bool errors;			/* of this flush */
+	u64 left;			/* what the last flush could not bring to the origin */
 	unsigned int passes;
 	u32 skipped;			/* busy blocks of this pass */
 	u64 cleaned;			/* blocks of this pass */
@@ -288,8 +290,10 @@ static void transfer_singly(struct oc_writeback *wb, bool write)
 			continue;
 		item->failed = false;
 		transfer(wb, i, 1, write);
-		if (item->failed && !write)
+		if (item->failed && !write) {
 			item->lost = true;
+			oc_lost_add(core, item->block);
+		}
 	}
 	if (write)
 		atomic64_inc(&core->origin_state.writes);
@@ -318,7 +322,7 @@ static u32 end_copies(struct oc_writeback *wb, bool flushed)
 	oc_journal_lock(j, flags);
 	for (i = 0; i < wb->nr_items; i++) {
 		ok = flushed && !wb->item[i].failed;
-		if (!oc_slot_copy_end(&core->slots, wb->item[i].slot, ok))
+		if (!oc_slot_copy_end(&core->slots, wb->item[i].slot, ok && !j->failed))
 			continue;
 		oc_journal_clean(j, wb->item[i].slot);
 		clean++;
@@ -368,19 +372,19 @@ static u32 gather(struct oc_writeback *wb, bool force)
 	wb->nr_runs = 0;
 	while (wb->pos < wb->order.nr && wb->nr_runs < OC_WB_RUNS) {
 		run = &wb->run[wb->nr_runs];
-		if (credits && wb->nr_items == credits)
+		if (wb->nr_items == (credits ? credits : share))
 			break;
 		if (!lock_run(wb, run)) {
 			skip_run(wb, run);
 			continue;
 		}
-		if (!credits)
+		if (!credits && !oc_failed(core))
 			credits = oc_journal_reserve(&core->journal, 1, share);
-		if (!credits) {
+		if (!credits && !oc_failed(core)) {
 			oc_range_unlock(&core->ranges, &run->range);
 			return 0;
 		}
-		take_run(wb, run, credits - wb->nr_items, force);
+		take_run(wb, run, (credits ? credits : share) - wb->nr_items, force);
 		if (!wb->nr_runs) {	/* nothing held, so the next may be waited for */
 			oc_journal_unreserve(&core->journal, credits);
 			credits = 0;
@@ -408,16 +412,18 @@ static int batch(struct oc_writeback *wb, bool force)
 	credits = gather(wb, force);
 	if (!wb->nr_items) {
 		oc_journal_unreserve(j, credits);
-		if (j->failed)
-			return -EIO;
-		return wb->pos < wb->order.nr && !credits ? -ENOSPC : 0;
+		return wb->pos < wb->order.nr && !credits && !oc_failed(core) ? -ENOSPC : 0;
 	}
-	r = oc_journal_sync(j);
+	/*
+	 * When the journal has failed the blocks are saved all the same.  They stay
+	 * dirty: this cache will never be activated again (see oc_journal_fence()).
+	 */
+	r = oc_failed(core) ? 0 : oc_journal_sync(j);
 	if (!r) {
 		copy(wb);
 		r = oc_origin_flush(core);
 	}
-	clean = end_copies(wb, !r);
+	clean = end_copies(wb, !r && !oc_failed(core));
 	oc_journal_unreserve(j, credits - clean);
 	oc_count_add(core, writeback_blocks, clean);
 	wb->cleaned += clean;
@@ -444,8 +450,10 @@ static void cool(struct oc_writeback *wb, unsigned long delay)
 	}
 }
 
-static void end_flush(struct oc_writeback *wb)
+static void end_flush(struct oc_writeback *wb, bool complete)
 {
+	/* a failed cache cannot call blocks clean; what was copied is on the origin all the same */
+	wb->left = complete && !wb->errors ? 0 : nr_dirty(wb->core);
 	wb->flushing = false;
 	oc_core_event(wb->core);
 }
@@ -458,7 +466,7 @@ static unsigned long end_pass(struct oc_writeback *wb, bool force, unsigned long
 	wb->skipped = 0;
 	wb->cleaned = 0;
 	if (wb->flushing && !(busy && ++wb->passes < OC_WB_PASSES))
-		end_flush(wb);
+		end_flush(wb, !busy);
 	if (!force)
 		return delay;
 	return moved ? 0 : HZ / 10;
@@ -467,9 +475,10 @@ static unsigned long end_pass(struct oc_writeback *wb, bool force, unsigned long
 static void take_requests(struct oc_writeback *wb)
 {
 	if (test_and_clear_bit(OC_WB_CANCEL, &wb->request) && wb->flushing)
-		end_flush(wb);
+		end_flush(wb, false);
 	if (test_and_clear_bit(OC_WB_FLUSH, &wb->request)) {
 		wb->flushing = true;
+		wb->errors = false;
 		wb->passes = 0;
 		wb->skipped = 0;
 		wb->cleaned = 0;
@@ -516,9 +525,11 @@ static void writeback_work(struct work_struct *work)
 		return;
 	if (!nr_dirty(core)) {
 		if (wb->flushing)
-			end_flush(wb);
+			end_flush(wb, true);
 		return;
 	}
+	if (oc_failed(core) && !wb->flushing)
+		return;		/* it could not call them clean: on request only */
 	cool(wb, delay);
 	r = batch(wb, force);
 	switch (r) {
@@ -530,6 +541,7 @@ static void writeback_work(struct work_struct *work)
 		again(wb, 1);
 		break;
 	default:
+		wb->errors |= r < 0;
 		if (r >= 0)
 			again(wb, !force && others_active(wb) ? OC_WB_PAUSE : 0);
 		else	/* the bad blocks are behind the cursor now; do not hammer */
@@ -575,8 +587,10 @@ bool oc_writeback_flushing(struct oc_core *core, u64 *left)
 {
 	struct oc_writeback *wb = core->writeback;
 
-	*left = nr_dirty(core);
-	return wb && (wb->flushing || test_bit(OC_WB_FLUSH, &wb->request));
+	bool flushing = READ_ONCE(wb->flushing) || test_bit(OC_WB_FLUSH, &wb->request);
+
+	*left = flushing ? nr_dirty(core) : wb->left;
+	return flushing;
 }
 
 /* ---- life cycle ------------------------------------------------------ */

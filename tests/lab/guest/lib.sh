@@ -25,6 +25,11 @@ load_module()
 {
 	lab_name=$1
 	shift
+	# what it depends on, as modprobe would; built in or not
+	for lab_dep in $(tr "\000" "\n" <"$LAB_FILES/$lab_name.ko" |
+			sed -n "s/^depends=//p" | tr , " "); do
+		modprobe "$lab_dep" 2>/dev/null || :
+	done
 	insmod "$LAB_FILES/$lab_name.ko" "$@" || fail "cannot load $lab_name.ko"
 }
 
