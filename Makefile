@@ -59,6 +59,10 @@ check-full:			## all of them, with the slow ones
 check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 	@tests/static/run
 
+.PHONY: bench-cpu
+bench-cpu:			## instructions per I/O, to build/results/cpu.json
+	@tests/bench/cpu/run
+
 .PHONY: install
 install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,
 ## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS
