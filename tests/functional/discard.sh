@@ -1,6 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # Discards, zeroes, flushes and FUA.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 # disc_pair DISCARD: 8 + 32 MiB, an origin that takes discards or not (model devices); what
@@ -16,10 +18,10 @@ disc_pair()
 	else
 		pair 8 32
 	fi
-	noise "$SLOW" 32M 5
+	noise "$SLOW" 32
 	dd if="$SLOW" of=/tmp/old bs=1M 2>/dev/null
 	new_cache seq_cutoff 0
-	no_writeback
+	keep_dirty
 }
 
 # same SECTOR COUNT FILE: the device has what FILE has there.
@@ -73,7 +75,7 @@ edges()
 {
 	disc_pair "$1"
 	cp /tmp/old /tmp/was
-	for at in 2048 8192 16384; do
+	for at in $(more 2048 "2048 8192 16384"); do
 		for off in -1 0 1; do
 			for len in 8 2048 2049; do
 				begin=$((at + off))
@@ -200,7 +202,7 @@ huge()
 	FAST=/dev/fast
 	SLOW=/dev/slow
 	new_cache
-	no_writeback
+	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=64 2>/dev/null
 	for at in 0 262144 131072000 268435456; do
 		dd if=/tmp/w of=$C bs=4096 seek=$at oflag=direct conv=notrunc 2>/dev/null
@@ -229,7 +231,7 @@ flush_pair()
 	FAST=/dev/fast
 	SLOW=/dev/slow
 	new_cache seq_cutoff 0
-	no_writeback
+	keep_dirty
 	fua_writes 4096 10
 	sync $C
 	sleep 0.2

@@ -1,6 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # File systems: made before the cache came, used through it, sound without it (G4).
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 M=/mnt/t
@@ -66,7 +68,7 @@ check_files()
 life()
 {
 	[ "$1" = ext4 ] || command -v mkfs.xfs >/dev/null || skip "no mkfs.xfs"
-	need_module "$(fstype "$1")"
+	need_fs "$(fstype "$1")"
 	pair "$(more 24 128)" 320
 	make_fs "$1" "$SLOW"
 	mount_fs "$1" "$SLOW"
@@ -110,7 +112,7 @@ life()
 # The file system is frozen and thawed by suspend while it is written.
 frozen()
 {
-	need_module "$1"
+	need_fs "$1"
 	pair 16 320
 	make_fs "$1" "$SLOW"
 	new_cache writeback_delay 1
@@ -133,7 +135,7 @@ frozen()
 # Mounted with discard: every deletion discards (row 60).
 with_discard()
 {
-	need_module "$1"
+	need_fs "$1"
 	pair 16 320
 	new_cache writeback_delay 0
 	make_fs "$1" $C

@@ -1,8 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # A read hit, and a write hit on a dirty block, cost no allocation, no work item and no lock
 # of ours. With the function graph tracer (stock kernels) every call on the way is seen; in
 # UML the events of the allocator, of the workqueues and of lockdep are.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 T=/sys/kernel/tracing
@@ -23,7 +25,7 @@ warm()
 {
 	pair 8 32
 	new_cache seq_cutoff 0
-	no_writeback
+	keep_dirty
 	dd if=/dev/urandom of=$C bs=65536 count=$((HITS / 16)) oflag=direct conv=notrunc,fsync 2>/dev/null
 	hits read
 	sleep 0.5

@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# shellcheck disable=SC2015,SC2017,SC2013,SC2143,SC2254,SC2120
 # SPDX-License-Identifier: GPL-2.0-only
 # What the suites share. A suite is a job of the lab that begins with
 #
@@ -87,6 +88,12 @@ finish()
 unload()
 {
 	rmmod dm-optcache
+}
+
+# need_fs TYPE: the kernel can mount it.
+need_fs()
+{
+	grep -qw "$1" /proc/filesystems || modprobe "$1" || fail "this kernel has no $1"
 }
 
 is()
@@ -241,11 +248,12 @@ st_is()
 	[ "$(st "$1")" = "$2" ]
 }
 
-# Write-back as in real life is too slow for a test; never is what most want.
-no_writeback()
+# What is written stays in the cache, and dirty.
+keep_dirty()
 {
 	message set writeback_delay 3600
 	message set dirty_high 95
+	message set seq_cutoff 0
 }
 
 flush()
@@ -336,12 +344,22 @@ storm()
 	}
 }
 
-# noise FILE|DEVICE BYTES SEED [OFFSET]: bytes that look random, the same for a seed.
+# load ARGUMENT...: fio without checksums.
+load()
+{
+	timeout 600 fio --output=/tmp/load.log --thread --direct=1 --group_reporting \
+		--ioengine=libaio --iodepth=16 --name=load --filename="$C" "$@" \
+		>/tmp/load.err 2>&1 || {
+		tail -5 /tmp/load.err /tmp/load.log
+		fail "fio: $*"
+	}
+}
+
+# noise DEVICE MIB [SECTOR]: random bytes.
 noise()
 {
-	fio --output=/dev/null --thread --name=noise --filename="$1" --rw=write --bs=64k \
-		--size="$2" --offset="${4:-0}" --randrepeat=0 --randseed="$3" --refill_buffers \
-		--direct=1 --end_fsync=1 >/dev/null 2>&1 || fail "noise $*"
+	dd if=/dev/urandom of="$1" bs=4096 seek=$((${3:-0} / 8)) count=$(($2 * 256)) conv=notrunc,fsync \
+		2>/dev/null || fail "noise $*"
 }
 
 # ---- taking down --------------------------------------------------------
@@ -385,4 +403,8 @@ clean_up()
 }
 
 mkdir -p /mnt/t
+# what the module needs of the kernel, and insmod does not fetch
+for lib_needs in crc32c libcrc32c; do
+	modprobe $lib_needs 2>/dev/null || :
+done
 load_module dm-optcache

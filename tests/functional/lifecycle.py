@@ -464,6 +464,8 @@ class Fuzzer:
 
     def end(self):
         """No device is left; the origin alone is right when everything was flushed."""
+        if self.failed:
+            self.remove()       # a failed cache keeps what is dirty until it starts anew
         self.create()
         dmsetup("message", "c", "0", "set", "mode", "writethrough")
         for _ in range(HANG_S * 2):

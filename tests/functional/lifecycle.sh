@@ -1,7 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # The life of a cache: in every order that a user can think of, and in some that nobody
 # would. SEED is the first seed of the fuzzer, STEPS how many each.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 fuzz()
@@ -10,32 +12,6 @@ fuzz()
 	need_labdev
 	python3 "$LAB_FILES/lifecycle.py" --seed "$1" --steps "${STEPS:-$(more 120 2000)}" ||
 		fail "run again with SEED=$1"
-}
-
-# The folder in sysfs goes, although another target of the table could not start.
-half_resumed()
-{
-	need_labdev
-	pair 4 16
-	order add name=fast2 model=ram size_mb=4
-	order add name=slow2 model=ram size_mb=16
-	dmsetup create d --table "0 32768 optcache /dev/fast2 /dev/slow2 1 format"
-	dmsetup remove d
-	new_cache
-	stop
-	n=$(sectors $SLOW)
-	dmsetup create c --notable
-	dmsetup load c <<-END
-		0 $n optcache $FAST $SLOW 0
-		$n 32768 optcache /dev/fast2 /dev/slow2 0
-	END
-	dd if=/dev/zero of=/dev/fast2 bs=4096 count=2 conv=fsync 2>/dev/null
-	refused dmsetup resume c
-	dmsetup status c >/dev/null || :
-	dmsetup remove c
-	cache
-	verify --rw=randrw --bs=4k --io_size=1M
-	stop
 }
 
 # Two caches in one table work, or are refused with a reason; the kernel does not stumble.
@@ -74,13 +50,30 @@ twice_in_one()
 	fi
 }
 
+# Loading is never refused for what was loaded before.
+cleared_often()
+{
+	pair 4 16
+	new_cache
+	for i in $(seq "$(more 40 400)"); do
+		dmsetup load c --table "$(table)" || fail "load $i"
+		case $((i % 4)) in
+		0) dmsetup clear c ;;
+		1) dmsetup resume c ;;
+		2) refused dmsetup load c --table "$(table frobnicate)" ;;
+		esac
+	done
+	dmsetup resume c
+	same_without_cache
+}
+
 # A failed start, tried again, and again when the cause is gone (row 62).
 failed_resume()
 {
 	need_labdev
 	pair 4 16
 	new_cache
-	no_writeback
+	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=50 2>/dev/null
 	dd if=/tmp/w of=$C bs=4096 oflag=direct conv=notrunc 2>/dev/null
 	stop
@@ -161,7 +154,7 @@ in_use()
 # The devices belong to the cache: nobody mounts the origin meanwhile.
 held()
 {
-	need_module ext4
+	need_fs ext4
 	pair 4 16
 	mkfs.ext4 -q -F "$SLOW"
 	new_cache
@@ -196,9 +189,9 @@ forced()
 	same_without_cache
 }
 
-t "a table of which one half starts" half_resumed
 t "two caches in one table" two_in_one
 t "one pair twice in a table" twice_in_one
+t "tables loaded and cleared many times" cleared_often
 t "a start that fails: superblock" failed_resume 0
 t "a start that fails: anywhere but the superblock" failed_resume "16 len=10000"
 t "a table that never came into force" never_resumed

@@ -1,6 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # Sizes: the largest, the smallest, and what they cost in memory.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 TIB=$((1 << 20)) # in MiB

@@ -1,7 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # Modes and options: changed live by message, sysfs and reload; told by table and status;
 # remembered.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 MODES="writeback writethrough writearound passthrough"
@@ -20,18 +22,19 @@ reload()
 # busy FUNCTION: call it again and again while checksums are verified.
 busy()
 {
-	storm $(($(more 4 64) << 20)) --loops="$(more 1 4)" &
-	busy_pid=$!
 	busy_count=0
-	while kill -0 $busy_pid 2>/dev/null; do
-		"$1" $busy_count || fail "$1, time $busy_count"
-		sane_status
-		busy_count=$((busy_count + 1))
-		sleep 0.1
+	while [ $busy_count -lt "$(more 12 200)" ]; do
+		storm $(($(more 4 32) << 20)) --randseed=$busy_count &
+		busy_pid=$!
+		while kill -0 $busy_pid 2>/dev/null; do
+			"$1" $busy_count || fail "$1, time $busy_count"
+			sane_status
+			busy_count=$((busy_count + 1))
+			sleep 0.1
+		done
+		wait $busy_pid
 	done
-	wait $busy_pid
 	say "$busy_count times"
-	[ $busy_count -gt 3 ] || fail "only $busy_count times"
 	case $(st mode) in passthrough) message set mode writeback ;; esac
 	same_without_cache
 }
@@ -115,7 +118,7 @@ round_trip()
 			grep -qw -- "$word" /tmp/table.1 || fail "'$word' is not in $(cat /tmp/table.1)"
 		done
 		grep -qw format /tmp/table.1 && fail "the table says format"
-		for _ in $(seq "$(more 20 100)"); do
+		for _ in $(seq "$(more 5 100)"); do
 			dmsetup table c >/tmp/table.2
 			cmp -s /tmp/table.1 /tmp/table.2 || fail "$(cat /tmp/table.2)"
 			dmsetup reload c /tmp/table.2
@@ -142,7 +145,7 @@ reload_is_cheap()
 	need_labdev
 	pair 16 32
 	new_cache
-	no_writeback
+	keep_dirty
 	write_some
 	same_table 0
 	reads=$(stat_of $FAST sectors_read)
@@ -159,7 +162,7 @@ cleared()
 {
 	pair 8 32
 	new_cache
-	no_writeback
+	keep_dirty
 	write_some
 	before=$(dmsetup table c)
 	for _ in 1 2 3; do
@@ -277,7 +280,7 @@ leave_writeback()
 {
 	pair 8 32
 	new_cache
-	no_writeback
+	keep_dirty
 	write_some
 	is "$(st dirty)" 200
 	stop
@@ -341,7 +344,7 @@ status_while_growing()
 {
 	pair 64 128
 	new_cache seq_cutoff 0
-	no_writeback
+	keep_dirty
 	load --rw=randwrite --bs=64k --io_size=48M --iodepth=4 &
 	writer=$!
 	while kill -0 $writer 2>/dev/null; do
@@ -355,7 +358,7 @@ flush_and_cancel()
 	timed
 	pair 8 32
 	new_cache
-	no_writeback
+	keep_dirty
 	load --rw=randwrite --bs=4k --number_ios=1000 --norandommap=0
 	[ "$(st dirty)" -gt 500 ]
 	message flush

@@ -1,6 +1,8 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # A little of everything, for one short boot of each stock kernel.
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 M=/mnt/t
@@ -34,7 +36,7 @@ options()
 {
 	pair 4 16
 	new_cache
-	no_writeback
+	keep_dirty
 	dd if=/dev/urandom of=$C bs=4096 count=100 oflag=direct conv=notrunc 2>/dev/null
 	is "$(st dirty)" 100
 	dmsetup table c >/tmp/table
@@ -56,7 +58,7 @@ discards()
 {
 	pair 4 16
 	new_cache
-	no_writeback
+	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=64 2>/dev/null
 	dd if=/tmp/w of=$C bs=4096 oflag=direct conv=notrunc 2>/dev/null
 	blkdiscard -o 65536 -l 65536 $C
@@ -72,7 +74,7 @@ discards()
 
 file_system()
 {
-	need_module ext4
+	need_fs ext4
 	pair 8 64
 	mkfs.ext4 -q -F "$SLOW"
 	mount -t ext4 "$SLOW" $M

@@ -1,7 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC2086,SC2034,SC2119 # device names hold no spaces; lib.sh uses the rest
 # Reading and writing: whatever is written comes back, in every mode, at every size and
 # alignment; and when the cache is flushed and gone the origin alone holds it (G4).
+# shellcheck source=tests/functional/lib.sh
 . "$LAB_FILES/lib.sh"
 
 MODES="writeback writethrough writearound passthrough"
@@ -49,7 +51,7 @@ tail_of()
 	tail_sectors=$((16 * 2048 - 8 + $1))
 	trimmed odd "$SLOW" $tail_sectors
 	SLOW=/dev/mapper/odd
-	noise "$SLOW" 1M 3 $(((tail_sectors - 2048) * 512))
+	noise "$SLOW" 1 $((tail_sectors - 2048))
 	new_cache
 	before=$(sum $C)
 	is "$(sum "$SLOW")" "$before" "a new cache changes nothing"
@@ -68,7 +70,7 @@ tail_of()
 existing()
 {
 	pair 8 16
-	noise "$SLOW" 16M 11
+	noise "$SLOW" 16
 	before=$(sum "$SLOW")
 	new_cache "$1"
 	is "$(sum $C)" "$before" "first reading"
@@ -106,7 +108,7 @@ logical()
 	order add name=slow model=ram size_mb=32 lbs="$2"
 	FAST=/dev/fast
 	SLOW=/dev/slow
-	noise $SLOW 32M 4
+	noise $SLOW 32
 	before=$(sum $SLOW)$(sum $FAST)
 	if [ "$3" = refused ]; then
 		refused new_cache

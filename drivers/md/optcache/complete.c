@@ -54,17 +54,19 @@ static void restore(struct oc_io *io)
 		bio->bi_opf |= REQ_FUA;
 }
 
-/* Send the bio again, as it came, but past the cache. */
-static bool route_again(struct oc_io *io)
+/* Send the bio again, as it came. */
+static bool route_again(struct oc_io *io, u8 flags)
 {
 	restore(io);
-	io->flags |= OC_IO_NOCACHE;
+	io->flags |= flags;
 	io->kind = OC_IO_IDLE;
 	io->credits = 0;
 	io->bypass = false;
 	oc_defer(io);
 	return false;
 }
+
+#define OC_HASTY	(REQ_RAHEAD | REQ_FAILFAST_MASK)
 
 static bool is_media_error(blk_status_t status)
 {
@@ -105,12 +107,17 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 	if (likely(!is_media_error(status)))
 		return true;
 	oc_count(core, cache_errors);
+	if (io->bio->bi_opf & OC_HASTY) {
+		/* read-ahead is not retried below: a reset controller is enough to fail it */
+		io->bio->bi_opf &= ~OC_HASTY;
+		return route_again(io, 0);
+	}
 	oc_core_degrade(core, OC_DEGRADED, "reading the cache device failed");
 	if (io->flags & OC_IO_NOCACHE) {
 		oc_lost_add(core, oc_sector_block(io->iter.bi_sector));
 		return true;
 	}
-	return route_again(io);
+	return route_again(io, OC_IO_NOCACHE);
 }
 
 static bool end_write_hit(struct oc_io *io, blk_status_t *status)
@@ -223,7 +230,7 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
 	}
 	if (!mapped && *status != BLK_STS_AGAIN)
-		return route_again(io);
+		return route_again(io, OC_IO_NOCACHE);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
 	if (*status)

@@ -155,9 +155,11 @@ out:
 
 static void core_unload(struct oc_core *core);
 
-void oc_core_put(struct oc_core *core)
+void oc_core_put(struct oc_core *core, const struct dm_table *table)
 {
 	mutex_lock(&registry_lock);
+	if (core->table == table)
+		core->table = NULL;	/* the next one may come at the same address */
 	if (--core->users) {
 		mutex_unlock(&registry_lock);
 		return;

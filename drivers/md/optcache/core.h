@@ -173,7 +173,7 @@ struct oc_core {
  */
 struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
 			    struct block_device *origin, char why[OC_WHY_MAX]);
-void oc_core_put(struct oc_core *core);
+void oc_core_put(struct oc_core *core, const struct dm_table *table);
 void oc_core_forget_all(void);		/* module exit: which caches must not come back */
 
 /*

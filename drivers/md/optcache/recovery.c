@@ -45,6 +45,8 @@ static void read_pages(struct oc_core *core, u64 offset, void *buf, unsigned int
 				     vmalloc_to_page(buf + done), OPTCACHE_PAGE_SIZE))
 			continue;
 		oc_count(core, cache_errors);
+		DMERR("%s: the cache device cannot be read at its byte %llu",
+		      dm_device_name(core->md), offset + done);
 		memset(buf + done, 0, OPTCACHE_PAGE_SIZE);
 	}
 }

@@ -87,7 +87,7 @@ static int check_cache(struct dm_target *ti, struct oc_target *t, bool format)
 static void put_all(struct dm_target *ti, struct oc_target *t)
 {
 	if (t->core)
-		oc_core_put(t->core);
+		oc_core_put(t->core, ti->table);
 	if (t->origin)
 		dm_put_device(ti, t->origin);
 	if (t->cache)

@@ -4,9 +4,9 @@
 # would not notice: faults, power cuts, content.
 #
 #   lab run uml-6.12 tests/lab/modules/selftest.sh --time sim \
-#	--module labdev.ko --module labgen.ko [SEEDS=100]
+#	--module labdev.ko --module labgen.ko [SEEDS=50]
 
-SEEDS=${SEEDS:-100}
+SEEDS=${SEEDS:-50}
 labdev=/sys/kernel/debug/labdev
 labgen=/sys/kernel/debug/labgen
 checks=0

@@ -8,7 +8,7 @@
  * what he would get from hardware.  store.c holds the content, volatile.c what
  * of it a power cut may take back, power.c is the cut, faults.c breaks things.
  *
- * Locks: lab_mutex (control.c) serializes commands, so the list of devices and
+ * Locks: lab_mutex (orders.c) serializes commands, so the list of devices and
  * each device's parameters are stable under it.  dev->lock covers everything
  * that I/O touches; it is taken in hard interrupt context by the timer.  No two
  * device locks are ever held together.
@@ -146,7 +146,6 @@ void lab_stats_leave(struct lab_dev *dev, struct lab_io *io, u64 now);
 extern const struct file_operations lab_stat_fops;
 
 /* control.c */
-extern struct list_head lab_devices;
 int lab_control_init(void);
 void lab_control_exit(void);
 extern struct dentry *lab_debugfs;
