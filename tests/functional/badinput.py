@@ -260,7 +260,7 @@ def live_cases():
     for words, cause in MESSAGES:
         before = state()
         LOG.lines()
-        status, said = dmsetup("message", "c", "0", *words.split())
+        status, said = dmsetup("message", "--", "c", "0", *words.split())
         judge(f"message: {words[:60]}", status, said, cause, before, errno.EINVAL)
     minor = need("info", "-c", "--noheadings", "-o", "minor", "c").strip()
     folder = f"/sys/block/dm-{minor}/optcache"
@@ -269,8 +269,12 @@ def live_cases():
         LOG.lines()
         status, said = 0, ""
         try:
-            with open(f"{folder}/{key}", "w", encoding="ascii") as file:
-                file.write(value or "\n")
+            # one write, once: a file object would try again when it is closed
+            fd = os.open(f"{folder}/{key}", os.O_WRONLY)
+            try:
+                os.write(fd, (value or "\n").encode())
+            finally:
+                os.close(fd)
         except OSError as error:
             status, said = 1, os.strerror(error.errno)
         judge(f"sysfs: {key} = {value[:30]!r}", status, said, cause, before, errno.EINVAL)
@@ -433,7 +437,7 @@ PAGES = [
     (f"entry0={MAPPED | VALID | (ORIGIN // 8)}", "page 0 is damaged"),
     (f"entry0={MAPPED | VALID | ((1 << 40) - 1)}", "page 0 is damaged"),
     (f"entry0={MAPPED | VALID | DIRTY | 7} entry1={MAPPED | VALID | DIRTY | 7}", "claims a block"),
-    (f"entry0={MAPPED | VALID | 7} entry505={MAPPED | VALID | DIRTY | 7}", "claims a block"),
+    (f"entry0={MAPPED | VALID | 7} entry300={MAPPED | VALID | DIRTY | 7}", "claims a block"),
     ("magic=0", "page 0 is damaged"), ("page=1", "page 0 is damaged"),
 ]
 

@@ -308,8 +308,11 @@ class Fuzzer:
                                          ("writeback_delay", "1"), ("dirty_low", "3"),
                                          ("dirty_low", "300"), ("mode", "x")))
         try:
-            with open(f"{folder}/{key}", "w", encoding="ascii") as file:
-                file.write(value)
+            fd = os.open(f"{folder}/{key}", os.O_WRONLY)
+            try:
+                os.write(fd, value.encode())
+            finally:
+                os.close(fd)
             with open(f"{folder}/stats/dirty", encoding="ascii") as file:
                 return f"{key}={value} {file.read().strip()}"
         except OSError as error:
