@@ -69,6 +69,11 @@ static int option(int key, const char *arg)
 	return 0;
 }
 
+static bool failed(const struct cache *c)
+{
+	return !strcmp(state_of(c)->name, "failed");
+}
+
 static u64 dirty_bytes(const struct cache *c)
 {
 	return status_count(&c->st, "dirty") * OPTCACHE_BLOCK_SIZE;
@@ -124,6 +129,9 @@ static int write_back(struct cache *c, const char *mode)
 	for (i = 0; i < FLUSHES_MAX && (!i || dirty_bytes(c)); i++) {
 		switch (flush_and_wait(c, 0, &code)) {
 		case FLUSH_DONE:
+			/* it can no longer call blocks clean, but the disk has them now */
+			if (failed(c))
+				return 0;
 			break;
 		case FLUSH_INTERRUPTED:
 		case FLUSH_TIMEOUT:
@@ -243,7 +251,10 @@ static void report(const struct cache *c, bool json)
 		json_print(o);
 		return;
 	}
-	if (detach_opt.lost)
+	if (failed(c) && !detach_opt.lost)
+		tell("%s: removed; %s is complete and can be used alone; format or replace %s, which has failed",
+		     c->dm.name, origin, cache);
+	else if (detach_opt.lost)
 		tell("%s: removed; %s was lost, check %s (fsck) before you use it", c->dm.name,
 		     human_bytes(dirty_bytes(c)).text, origin);
 	else
@@ -270,12 +281,15 @@ static int detach(struct cache *c)
 		return code;
 	if (detach_opt.lost)
 		return detach_lost(c);
-	if (!strcmp(state_of(c)->name, "failed") && dirty_bytes(c))
+	if (failed(c) && dirty_bytes(c))
 		warn_user("the cache device has failed; what cannot be read from it stays dirty");
 	code = make_clean(c);
 	if (!code)
-		code = remove_device(c);
+		code = cache_refresh(c);
 	if (!code)
+		code = remove_device(c);
+	/* nothing that a failed cache still says can be relied on */
+	if (!code && !failed(c))
 		code = verify_and_wipe(c->cache_dev);
 	return code;
 }
@@ -302,10 +316,7 @@ const struct verb verb_detach = {
 	.name = "detach",
 	.args_doc = "NAME",
 	.summary = "write everything back and take the cache away",
-	.doc = "Write back what the disk does not have, remove the device, and verify that the "
-	       "disk is complete. Interrupted, the device stays active in mode passthrough and "
-	       "all data is safe. NAME may also be the path of the cached device, of its disk "
-	       "or of its cache device.",
+	.doc = "Write back what the disk does not have, remove the device, and verify that the disk is complete. Interrupted, the device stays active in mode passthrough and all data is safe. NAME may also be the path of the cached device, of its disk or of its cache device.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,
