@@ -9,8 +9,8 @@ in_uml || skip "needs python"
 
 # One process says all results; its TAP lines become ours.
 load_module labdev
-python3 "$LAB_FILES/badinput.py" 2>&1 | tee /tmp/tap
-t_count=$(grep -Ec '^(ok|not ok) ' /tmp/tap)
-t_failed=$(grep -c '^not ok ' /tmp/tap) || :
-grep -q '^# all cases were run$' /tmp/tap || fail "badinput.py did not end"
+python3 "$LAB_FILES/badinput.py" 2>&1 | tee -a "$LAB_RESULTS/tap"
+t_count=$(grep -Ec '^(ok|not ok) ' "$LAB_RESULTS/tap")
+t_failed=$(grep -c '^not ok ' "$LAB_RESULTS/tap") || :
+grep -q '^# all cases were run$' "$LAB_RESULTS/tap" || fail "badinput.py did not end"
 finish

@@ -28,7 +28,7 @@ fstype()
 check_fs()
 {
 	case $1 in
-	ext4) fsck.ext4 -fn "$2" ;;
+	ext4) e2fsck -fn "$2" ;;
 	*) xfs_repair -n "$2" ;;
 	esac >/tmp/fsck 2>&1 || {
 		tail -20 /tmp/fsck

@@ -29,9 +29,22 @@ t_skipped=0
 
 # ---- results ------------------------------------------------------------
 
+# On the console, where the kernel may write into the line; and in a file, which counts.
+tap()
+{
+	echo "$*"
+	echo "$*" >>"$LAB_RESULTS/tap"
+}
+
+fail()
+{
+	tap "# FAIL: $*"
+	exit 1
+}
+
 skip()
 {
-	echo "# skipped: $*"
+	tap "# skipped: $*"
 	exit $SKIP
 }
 
@@ -57,21 +70,25 @@ t()
 	mark
 	set +e
 	(
-		set -e
+		set -ex
 		"$@"
-	)
+	) 2>/tmp/t.trace
 	t_status=$?
 	set -e
+	case $t_status in
+	0 | $SKIP) ;;
+	*) tap "$(tail -n 6 /tmp/t.trace | cut -c1-200 | sed 's/^/#   /')" ;;
+	esac
 	clean_up || t_status=1
 	case $t_status in
-	0) echo "ok $t_count - $t_what" ;;
+	0) tap "ok $t_count - $t_what" ;;
 	$SKIP)
 		t_skipped=$((t_skipped + 1))
-		echo "ok $t_count - $t_what # SKIP"
+		tap "ok $t_count - $t_what # SKIP"
 		;;
 	*)
 		t_failed=$((t_failed + 1))
-		echo "not ok $t_count - $t_what"
+		tap "not ok $t_count - $t_what"
 		;;
 	esac
 }
@@ -81,7 +98,7 @@ finish()
 {
 	t "the module can be unloaded" unload
 	t "no memory is lost" no_leaks
-	echo "1..$t_count"
+	tap "1..$t_count"
 	[ $t_failed -eq 0 ] || fail "$t_failed of $t_count"
 }
 

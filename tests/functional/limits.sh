@@ -47,12 +47,12 @@ memory_and_origin()
 	is "$(memory_with $((40 * TIB)))" "$(memory_with 1024)" "memory"
 }
 
-# At most 16 bytes a slot, all in.
+# At most 16 bytes a slot, all in, for the smallest module that is sold.
 memory_per_slot()
 {
 	need_labdev
-	order add name=fast model=ram size_mb=4096
-	order add name=slow model=ram size_mb=8192
+	order add name=fast model=ram size_mb=13700
+	order add name=slow model=ram size_mb=32768
 	FAST=/dev/fast
 	SLOW=/dev/slow
 	new_cache
@@ -70,7 +70,7 @@ large_origin()
 	SLOW=/dev/slow
 	new_cache "$1"
 	last=$((40 * TIB * 2048 - 192))
-	places="0 2147483552 2147483648 4294967200 4294967296 6442450900 8589934500 $last"
+	places="0 2147483552 2147484000 4294967200 4294968000 6442450900 8589934500 $last"
 	for at in $places; do
 		put "$at"
 	done

@@ -61,13 +61,13 @@ discards()
 	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=64 2>/dev/null
 	dd if=/tmp/w of=$C bs=4096 oflag=direct conv=notrunc 2>/dev/null
-	blkdiscard -o 65536 -l 65536 $C
+	blkdiscard -f -o 65536 -l 65536 $C
 	is "$(st dirty)" 48
 	dd if=$C bs=4096 count=16 iflag=direct 2>/dev/null | cmp -n 65536 - /tmp/w
 	dd if=$C bs=65536 skip=1 count=1 iflag=direct 2>/dev/null >/tmp/first
 	drop
 	dd if=$C bs=65536 skip=1 count=1 iflag=direct 2>/dev/null | cmp - /tmp/first
-	blkdiscard -z -o 131072 -l 4096 $C
+	blkdiscard -f -z -o 131072 -l 4096 $C
 	dd if=$C bs=4096 skip=32 count=1 iflag=direct 2>/dev/null | cmp -n 4096 - /dev/zero
 	same_without_cache
 }
@@ -88,7 +88,7 @@ file_system()
 	is_now=$(sha256sum <$M/during)
 	umount $M
 	same_without_cache
-	fsck.ext4 -fn "$SLOW" >/tmp/fsck 2>&1 || fail "$(cat /tmp/fsck)"
+	e2fsck -fn "$SLOW" >/tmp/fsck 2>&1 || fail "$(cat /tmp/fsck)"
 	mount -t ext4 -o ro "$SLOW" $M
 	is "$(sha256sum <$M/during)" "$is_now"
 	umount $M
