@@ -221,6 +221,9 @@ void oc_journal_fail(struct oc_journal *j)
 	if (first) {
 		oc_core_degrade(core, OC_FAILED, "the metadata cannot be written");
 		queue_work(core->bg_wq, &core->save_work);
+		/* this cache will not be activated again: save what is dirty while it runs */
+		if (atomic64_read(&core->slots.nr_dirty))
+			oc_writeback_flush(core);
 	}
 	wake_up_all(&j->wait);
 	continue_all(&list);
