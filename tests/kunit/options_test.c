@@ -92,8 +92,9 @@ static void options_errors(struct kunit *test)
 		  "mode '0': must be one of writeback writethrough writearound passthrough" },
 		{ "dirty_low", "60", "dirty_low 60 must be below dirty_high 60" },
 		{ "dirty_high", "0", "dirty_high 0: must be 1..95 %" },
-		{ "Mode", "writeback", "unknown option 'Mode', known are mode seq_cutoff "
-		  "writeback_delay dirty_low dirty_high" },
+		{ "Mode", "writeback",
+		  "unknown option 'Mode', known are mode seq_cutoff writeback_delay dirty_low dirty_high",
+		},
 	};
 	struct options_test *t = test->priv;
 	const struct oc_options before = t->o;
@@ -215,8 +216,9 @@ static void table_bad(struct kunit *test)
 		{ "a b 4 dirty_low 1 dirty_low 1", "dirty_low is given twice" },
 		{ "a b 1 dirty_low", "dirty_low needs a value" },
 		{ "a b 4 dirty_low 9 dirty_high 9", "dirty_low 9 must be below dirty_high 9" },
-		{ "a b 1 turbo", "unknown option 'turbo', known are mode seq_cutoff "
-		  "writeback_delay dirty_low dirty_high" },
+		{ "a b 1 turbo",
+		  "unknown option 'turbo', known are mode seq_cutoff writeback_delay dirty_low dirty_high",
+		},
 		{ "a b 2 seq_cutoff format",
 		  "seq_cutoff 'format': must be a number 0..1073741824 KiB" },
 	};

@@ -18,8 +18,8 @@ static void stream_single(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 0, 8, false), 8ULL);
 	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 8, 248, false), 256ULL);
 	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 256, 1, false), 257ULL);
-	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 256, 1, false), 1ULL);		/* behind: a new one */
-	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 258, 8, false), 8ULL);		/* a gap: a new one */
+	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 256, 1, false), 1ULL);	/* behind: a new one */
+	KUNIT_EXPECT_EQ(test, oc_stream_add(st, 258, 8, false), 8ULL);	/* a gap: a new one */
 }
 
 static void stream_peek_changes_nothing(struct kunit *test)
@@ -62,7 +62,8 @@ static void stream_interleaved(struct kunit *test)
 
 	for (round = 0; round < 10; round++)
 		for (i = 0; i < OC_STREAMS; i++)
-			KUNIT_ASSERT_EQ(test, oc_stream_add(st, ((u64)i << 30) + round * 8, 8, false),
+			KUNIT_ASSERT_EQ(test,
+					oc_stream_add(st, ((u64)i << 30) + round * 8, 8, false),
 					(round + 1) * 8ULL);
 }
 

@@ -112,7 +112,8 @@ static void status_set(const char *name, const char *key, const char *value)
 	at = strstr(status, want);
 	if (at) {
 		end = at + 1 + strcspn(at + 1, " ");
-		snprintf(new, sizeof(new), "%.*s%s%s%s", (int)(at - status), status, want, value, end);
+		snprintf(new, sizeof(new), "%.*s%s%s%s", (int)(at - status), status, want,
+			 value, end);
 	} else {
 		snprintf(new, sizeof(new), "%s%s%s", status, want, value);
 	}
@@ -162,7 +163,8 @@ const char *dm_last_words(void)
 int dm_target_version(unsigned int version[3])
 {
 	version[0] = 1;
-	version[1] = version[2] = 0;
+	version[1] = 0;
+	version[2] = 0;
 	return control_is("target", "absent") ? -ENXIO : 0;
 }
 
@@ -228,8 +230,11 @@ static bool table_is_right(const char *table)
 	unsigned int argc = 0;
 
 	snprintf(copy, sizeof(copy), "%s", table);
-	for (word = strtok_r(copy, " ", &save); word && argc < 64; word = strtok_r(NULL, " ", &save))
+	word = strtok_r(copy, " ", &save);
+	while (word && argc < 64) {
 		argv[argc++] = word;
+		word = strtok_r(NULL, " ", &save);
+	}
 	return !oc_table_parse(&args, argc, argv, why) && !args.format;
 }
 

@@ -20,7 +20,8 @@ struct busy {
 static bool say_busy(struct busy *b, const char *what, const char *who)
 {
 	if (b->part)
-		snprintf(b->why, BUSY_WHY_MAX, "its partition %.64s is %s %.200s", b->part, what, who);
+		snprintf(b->why, BUSY_WHY_MAX, "its partition %.64s is %s %.200s", b->part, what,
+			 who);
 	else
 		snprintf(b->why, BUSY_WHY_MAX, "%s %.200s", what, who);
 	return true;

@@ -23,11 +23,12 @@ int cache_need_dm(void)
 
 bool cache_name_valid(const char *name)
 {
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789#+-.:=@_";
 	size_t len = strlen(name);
 
 	return len && len < DM_NAME_MAX && name[0] != '.' && name[0] != '-' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			    "#+-.:=@_") == len;
+	       strspn(name, good) == len;
 }
 
 static int load(struct cache *c, const char *name)
@@ -38,8 +39,10 @@ static int load(struct cache *c, const char *name)
 	err = dm_get(name, &c->dm);
 	if (err)
 		return err;
-	if (sscanf(c->dm.table, "%4095s %4095s", c->cache_dev, c->origin_dev) != 2)
-		c->cache_dev[0] = c->origin_dev[0] = '\0';
+	if (sscanf(c->dm.table, "%4095s %4095s", c->cache_dev, c->origin_dev) != 2) {
+		c->cache_dev[0] = '\0';
+		c->origin_dev[0] = '\0';
+	}
 	err = status_parse(&c->st, c->dm.status);
 	if (err)
 		dm_put(&c->dm);

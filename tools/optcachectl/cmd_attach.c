@@ -170,8 +170,7 @@ const struct verb verb_attach = {
 	.name = "attach",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "bring up a cache that was made before",
-	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache "
-	       "device. A pair that is active already is left alone, with exit status 0.",
+	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache device. A pair that is active already is left alone, with exit status 0.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

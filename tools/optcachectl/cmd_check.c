@@ -54,7 +54,8 @@ static void check_super_contents(struct check *c)
 	if (sb->geo.cache_sectors << 9 > c->dev.bytes)
 		finding(&c->f, OC_EXIT_DAMAGED, "superblock", c->s.which,
 			"the cache was made for %s, the device has only %s",
-			human_bytes(sb->geo.cache_sectors << 9).text, human_bytes(c->dev.bytes).text);
+			human_bytes(sb->geo.cache_sectors << 9).text,
+			human_bytes(c->dev.bytes).text);
 }
 
 /* ---- table ------------------------------------------------------------ */
@@ -86,10 +87,12 @@ static void check_bad_place(struct check *c, u32 nr, unsigned int bad,
 	if (le64_to_cpu(page->seq) > le64_to_cpu(good->seq) &&
 	    le64_to_cpu(page->lsn) <= c->s.sb.tail_lsn)
 		finding(&c->f, OC_EXIT_DAMAGED, "table", nr,
-			"place %u, the newer one, is damaged, and the journal no longer covers it", bad);
+			"place %u, the newer one, is damaged, and the journal no longer covers it",
+			bad);
 	else
 		finding(&c->f, OC_EXIT_COVERED, "table", nr,
-			"place %u is damaged or torn; the other place and the journal cover it", bad);
+			"place %u is damaged or torn; the other place and the journal cover it",
+			bad);
 }
 
 static void check_page(void *arg, u32 nr, const struct optcache_table_page *place[2], int err)
@@ -224,8 +227,8 @@ static void print_text(const struct check *c)
 
 	if (c->loaded)
 		tell("%s: %llu of %u slots mapped, %llu dirty, %llu journal records", c->dev.path,
-		     (unsigned long long)c->mapped, c->s.sb.geo.nr_slots, (unsigned long long)c->dirty,
-		     (unsigned long long)c->m.rp.nr_records);
+		     (unsigned long long)c->mapped, c->s.sb.geo.nr_slots,
+		     (unsigned long long)c->dirty, (unsigned long long)c->m.rp.nr_records);
 	tell("%s: %s", c->dev.path, advice[c->f.worst]);
 }
 
@@ -279,11 +282,7 @@ const struct verb verb_check = {
 	.name = "check",
 	.args_doc = "CACHE_DEV",
 	.summary = "verify a cache device; reads only",
-	.doc = "Verify superblocks, mapping table and journal of a cache device that is not "
-	       "active, or of an image of one. Nothing is written.\v"
-	       "Exit status: 0 sound, 1 sound but the journal has to be replayed, 2 damage "
-	       "that another copy covers, 3 damage that loses mappings or data; 64 and above: "
-	       "it could not be checked.",
+	.doc = "Verify superblocks, mapping table and journal of a cache device that is not active, or of an image of one. Nothing is written.\vExit status: 0 sound, 1 sound but the journal has to be replayed, 2 damage that another copy covers, 3 damage that loses mappings or data; 64 and above: it could not be checked.",
 	.min_args = 1,
 	.max_args = 1,
 	.has_json = true,

@@ -140,9 +140,7 @@ const struct verb verb_create = {
 	.name = "create",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "put a new cache in front of a disk",
-	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV and bring the pair up as "
-	       "/dev/mapper/NAME. What is on the disk stays; what is on the cache device is "
-	       "erased, which needs --force if there is anything. Neither may be in use.",
+	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV and bring the pair up as /dev/mapper/NAME. What is on the disk stays; what is on the cache device is erased, which needs --force if there is anything. Neither may be in use.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

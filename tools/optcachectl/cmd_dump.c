@@ -175,8 +175,10 @@ static void print_text(const struct dev *d, const struct supers *s, const struct
 	printf("  replayed      %llu records in %llu blocks (%s)\n",
 	       (unsigned long long)m->rp.nr_records, (unsigned long long)m->journal_blocks,
 	       human_bytes(m->rp.used).text);
-	printf("  mapped        %llu slots (%s), %llu dirty (%s)\n", (unsigned long long)sums.mapped,
-	       human_bytes(sums.mapped * OPTCACHE_BLOCK_SIZE).text, (unsigned long long)sums.dirty,
+	printf("  mapped        %llu slots (%s), %llu dirty (%s)\n",
+	       (unsigned long long)sums.mapped,
+	       human_bytes(sums.mapped * OPTCACHE_BLOCK_SIZE).text,
+	       (unsigned long long)sums.dirty,
 	       human_bytes(sums.dirty * OPTCACHE_BLOCK_SIZE).text);
 	if (dump_opt.no_mapping)
 		return;
@@ -225,9 +227,7 @@ const struct verb verb_dump = {
 	.name = "dump",
 	.args_doc = "CACHE_DEV",
 	.summary = "print superblock, layout and mappings; reads only",
-	.doc = "Print what a cache device that is not active, or an image of one, holds: "
-	       "superblock, layout, saved options, and the mapping after replay of the "
-	       "journal, as runs of slots. Nothing is written.",
+	.doc = "Print what a cache device that is not active, or an image of one, holds: superblock, layout, saved options, and the mapping after replay of the journal, as runs of slots. Nothing is written.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

@@ -102,8 +102,7 @@ const struct verb verb_flush = {
 	.name = "flush",
 	.args_doc = "NAME",
 	.summary = "write all dirty data back to the disk",
-	.doc = "Write back what the disk does not have yet, and wait for it. The cache stays "
-	       "in use. Interrupted or timed out, the flush goes on in the kernel.",
+	.doc = "Write back what the disk does not have yet, and wait for it. The cache stays in use. Interrupted or timed out, the flush goes on in the kernel.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

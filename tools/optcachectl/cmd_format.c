@@ -80,9 +80,7 @@ const struct verb verb_format = {
 	.name = "format",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "make a cache device for a disk, without activating it",
-	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV; of the latter only the size is read. "
-	       "Refuses a device that is in use, and without --force one that holds anything. "
-	       "Both may be plain files.",
+	.doc = "Make CACHE_DEV the cache of ORIGIN_DEV; of the latter only the size is read. Refuses a device that is in use, and without --force one that holds anything. Both may be plain files.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

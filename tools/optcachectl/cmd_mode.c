@@ -15,9 +15,7 @@ const struct verb verb_mode = {
 	.name = "mode",
 	.args_doc = "NAME MODE",
 	.summary = "change the mode of an active cache",
-	.doc = "Change how an active cache treats writes: writeback, writethrough, writearound "
-	       "or passthrough. Dirty data stays in the cache until it is written back, see "
-	       "flush.",
+	.doc = "Change how an active cache treats writes: writeback, writethrough, writearound or passthrough. Dirty data stays in the cache until it is written back, see flush.",
 	.min_args = 2,
 	.max_args = 2,
 	.has_json = true,

@@ -123,8 +123,7 @@ const struct verb verb_set = {
 	.name = "set",
 	.args_doc = "NAME KEY VALUE",
 	.summary = "change an option of an active cache, or --show all",
-	.doc = "Change an option of an active cache at once. KEY=VALUE is understood too, and "
-	       "may be repeated.",
+	.doc = "Change an option of an active cache at once. KEY=VALUE is understood too, and may be repeated.",
 	.options = options,
 	.min_args = 1,
 	.max_args = 8,

@@ -194,8 +194,7 @@ const struct verb verb_stats = {
 	.name = "stats",
 	.args_doc = "NAME",
 	.summary = "the counters of a cache, once or every few seconds",
-	.doc = "Print the counters of a cache; with --interval the change per second, one line "
-	       "an interval (with --json one object a line, with the growth of each counter).",
+	.doc = "Print the counters of a cache; with --interval the change per second, one line an interval (with --json one object a line, with the growth of each counter).",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,

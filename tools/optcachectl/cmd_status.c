@@ -70,7 +70,8 @@ static void print_room(const struct cache *c)
 	u64 slots = get(c, "slots");
 
 	if (has(c, "mapped"))
-		tell(LABEL "%s of %s used (%s)", "cache", human_bytes(slots_bytes(c, "mapped")).text,
+		tell(LABEL "%s of %s used (%s)", "cache",
+		     human_bytes(slots_bytes(c, "mapped")).text,
 		     human_bytes(slots_bytes(c, "slots")).text,
 		     human_percent(get(c, "mapped"), slots).text);
 	if (has(c, "dirty"))
@@ -229,8 +230,7 @@ const struct verb verb_status = {
 	.name = "status",
 	.args_doc = "[NAME]",
 	.summary = "how a cache is doing, and what to do about it",
-	.doc = "Show state, use, hit ratios and errors of one cache or of all. NAME may also "
-	       "be the path of the cached device, of its disk or of its cache device.",
+	.doc = "Show state, use, hit ratios and errors of one cache or of all. NAME may also be the path of the cached device, of its disk or of its cache device.",
 	.max_args = 1,
 	.has_json = true,
 	.run = run,

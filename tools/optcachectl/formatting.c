@@ -64,6 +64,7 @@ static u64 dirty_blocks(const struct dev *d, const struct supers *s)
 static int check_old_cache(const struct formatting *f, const struct dev *d)
 {
 	struct supers s;
+	const char *advice;
 	char what[120];
 	u64 dirty;
 	int err;
@@ -83,10 +84,12 @@ static int check_old_cache(const struct formatting *f, const struct dev *d)
 	else
 		strcpy(what, "its disk has all of the data");
 
+	if (dirty)
+		advice = "Attach it and run optcachectl detach, or give --force to lose it";
+	else
+		advice = "Use optcachectl attach, or give --force to format it anew";
 	if (!f->force)
-		return fail(OC_EXIT_REFUSED,
-			    dirty ? "Attach it and run optcachectl detach, or give --force to lose it" :
-				    "Use optcachectl attach, or give --force to format it anew",
+		return fail(OC_EXIT_REFUSED, advice,
 			    "%s already holds an optcache cache (%s)", d->path, what);
 	return ask(f->yes, "Formatting erases the optcache cache on %s (%s)", d->path, what);
 }

@@ -18,7 +18,8 @@ struct human human_bytes(unsigned long long bytes)
 	if (!i)
 		snprintf(h.text, sizeof(h.text), "%llu B", bytes);
 	else
-		snprintf(h.text, sizeof(h.text), "%.*f %s", v < 10 ? 2 : v < 100 ? 1 : 0, v, unit[i]);
+		snprintf(h.text, sizeof(h.text), "%.*f %s", v < 10 ? 2 : v < 100 ? 1 : 0, v,
+			 unit[i]);
 	return h;
 }
 

@@ -11,7 +11,7 @@
 
 enum journal_end_kind {
 	JOURNAL_END_PLAIN,	/* nothing there that was meant to be the next block */
-	JOURNAL_END_TORN,	/* the next block, incomplete: a write cut by a power loss, or damage */
+	JOURNAL_END_TORN,	/* the next block, incomplete: cut by a power loss, or damaged */
 	JOURNAL_END_HOLE,	/* good later blocks lie behind: acknowledged records are lost */
 };
 

@@ -59,7 +59,8 @@ static int load_table(struct loader *l)
 		return -ENOMEM;
 	for (first = 0; first < geo->nr_pages; first += nr) {
 		nr = min_t(u32, geo->nr_pages - first, PAGES_A_READ);
-		if (dev_read(l->dev, buf, (size_t)nr * 2 * PLACE_SIZE, oc_page_offset(geo, first, 0))) {
+		if (dev_read(l->dev, buf, (size_t)nr * 2 * PLACE_SIZE,
+			     oc_page_offset(geo, first, 0))) {
 			load_pages_singly(l, first, nr, buf);
 			continue;
 		}

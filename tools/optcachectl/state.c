@@ -8,7 +8,8 @@ static const struct state states[] = {
 	{ "degraded", "errors were met and contained; the data is right",
 	  "See the kernel log for the device. Detach the cache and replace what is failing." },
 	{ "failed", "the cache device cannot take new data any more",
-	  "Detach it: what is dirty and readable goes to the disk. Replace the cache device, or format it." },
+	  "Detach it: what is dirty and readable goes to the disk. Replace the cache device, or format it.",
+	},
 	{ "suspended", "stopped on purpose; I/O waits",
 	  "dmsetup resume lets it go on." },
 };

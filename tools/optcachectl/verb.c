@@ -161,9 +161,10 @@ static struct argp_option *collect_options(const struct verb *verb)
 
 	for (i = 0; i < 3; i++)
 		n += count_options(part[i]);
-	all = o = calloc(n, sizeof(*all));
+	all = calloc(n, sizeof(*all));
 	if (!all)
 		return NULL;
+	o = all;
 	for (i = 0; i < 3; i++) {
 		n = count_options(part[i]);
 		if (n)

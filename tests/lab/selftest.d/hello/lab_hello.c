@@ -26,7 +26,7 @@ static void use_after_free(void)
 /* Two locks of one class, nested without saying so. */
 static void lock_order(void)
 {
-	struct mutex locks[2];
+	struct mutex locks[2];	/* protect nothing */
 	int i;
 
 	for (i = 0; i < 2; i++)

@@ -29,6 +29,7 @@ static struct kunit_suite suite = {
 	.name = "lab_selftest",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("Self test of the lab: KUnit results");
