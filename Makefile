@@ -47,12 +47,17 @@ tool:				## optcachectl
 demo:				## a slow disk with and without the cache, in QEMU; see tests/demo
 	@tests/demo/run
 
+build:
+	@mkdir -p $@
+
 .PHONY: check
-check:				## the tests for every commit, the README's test command
+check: | build			## the tests for every commit, the README's test command
+	@tests/prepare >build/prepare.log 2>&1 || { tail -5 build/prepare.log >&2; exit 1; }
 	@tests/check
 
 .PHONY: check-full
-check-full:			## all of them, with the slow ones
+check-full: | build		## all of them, with the slow ones
+	@tests/prepare >build/prepare.log 2>&1 || { tail -5 build/prepare.log >&2; exit 1; }
 	@tests/check --full
 
 .PHONY: check-kernels

@@ -27,6 +27,8 @@ int oc_set_option(struct oc_core *core, const char *key, const char *value)
 	err = oc_option_set(&opt, key, value, why);
 	if (!err) {
 		oc_core_apply(core, &opt);
+		if (core->state == OC_CORE_RUNNING)
+			oc_core_arm(core);	/* somebody's will, not only an activation */
 		oc_core_save(core);
 	}
 	mutex_unlock(&core->admin);
