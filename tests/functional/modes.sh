@@ -302,7 +302,7 @@ status_and_sysfs()
 	pair 8 32
 	new_cache
 	write_some
-	dmsetup status c | tr ' ' '\n' | grep = >/tmp/pairs
+	dmsetup status c | tr ' ' '\n' | grep '=' >/tmp/pairs
 	is "$(dmsetup status c | cut -d' ' -f4)" 1 "version of the status line"
 	while IFS='=' read -r key value; do
 		file=$(sysfs)/$key
