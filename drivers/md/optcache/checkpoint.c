@@ -43,7 +43,7 @@ struct oc_checkpoint {
 	atomic_t in_flight;
 	struct completion done;
 	blk_status_t status;
-	struct page_write write[OC_BATCH];
+	struct page_write *write;	/* OC_BATCH */
 };
 
 void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot)
@@ -239,7 +239,8 @@ int oc_checkpoint_init(struct oc_core *core)
 	ck->dirty = kvcalloc(BITS_TO_LONGS(ck->nr_pages), sizeof(long), GFP_KERNEL);
 	ck->place = kvcalloc(BITS_TO_LONGS(ck->nr_pages), sizeof(long), GFP_KERNEL);
 	ck->seq = kvcalloc(ck->nr_pages, sizeof(*ck->seq), GFP_KERNEL);
-	if (!ck->dirty || !ck->place || !ck->seq)
+	ck->write = kcalloc(OC_BATCH, sizeof(*ck->write), GFP_KERNEL);
+	if (!ck->dirty || !ck->place || !ck->seq || !ck->write)
 		return -ENOMEM;
 	for (i = 0; i < OC_BATCH; i++) {
 		ck->write[i].ck = ck;
@@ -258,8 +259,9 @@ void oc_checkpoint_exit(struct oc_core *core)
 	if (!ck)
 		return;
 	cancel_work_sync(&ck->work);
-	for (i = 0; i < OC_BATCH; i++)
+	for (i = 0; ck->write && i < OC_BATCH; i++)
 		free_page((unsigned long)ck->write[i].page);
+	kfree(ck->write);
 	kvfree(ck->seq);
 	kvfree(ck->place);
 	kvfree(ck->dirty);
@@ -282,6 +284,7 @@ size_t oc_checkpoint_slot_bytes(const struct oc_core *core)
 
 size_t oc_checkpoint_bytes(const struct oc_core *core)
 {
-	return core->checkpoint ? sizeof(*core->checkpoint) + OC_BATCH * PAGE_SIZE +
+	return core->checkpoint ? sizeof(*core->checkpoint) +
+				  OC_BATCH * (PAGE_SIZE + sizeof(struct page_write)) +
 				  oc_checkpoint_slot_bytes(core) : 0;
 }

@@ -225,7 +225,7 @@ static int check_clone(struct oc_core *core)
 			why = "this cache is active already under another device: remove the clone";
 	list_for_each_entry(d, &distrusted, list)
 		if (!memcmp(d->uuid, core->super.uuid, sizeof(d->uuid)))
-			why = "this cache was gone while its origin was written: it holds old data; format it anew (optcachectl create --force)";
+			why = "this cache missed writes to its origin: format it anew";
 	if (!why)
 		list_add(&core->loaded, &loaded);
 	spin_unlock(&loaded_lock);
@@ -373,7 +373,7 @@ static int core_check(struct oc_core *core)
 		return 0;	/* a dead device; what still can be is passed on */
 	if (!r && (sb->seq != core->super.seq ||
 		   memcmp(sb->uuid, core->super.uuid, sizeof(sb->uuid)))) {
-		why = "the cache device was written while suspended: remove the device and create it again";
+		why = "the cache device was written meanwhile: remove and create it again";
 		r = -ESTALE;
 	}
 	if (r) {

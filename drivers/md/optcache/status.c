@@ -122,8 +122,8 @@ const struct oc_field oc_field[OC_NR_FIELDS] = {
 	{ .key = "dirty", .number = dirty },
 	{ .key = "fresh", .number = fresh },			/* runs of slots not yet recorded */
 	{ .key = "memory", .number = memory },			/* bytes */
-	{ .key = "slot_memory", .number = slot_memory },	/* bytes of it that grow with the slots */
-	{ .key = "lost", .number = lost },			/* dirty blocks that cannot be read */
+	{ .key = "slot_memory", .number = slot_memory },	/* bytes, of memory */
+	{ .key = "lost", .number = lost },			/* dirty, not readable */
 	{ .key = "journal_used", .number = journal_used },	/* bytes */
 	{ .key = "journal_size", .number = journal_size },	/* bytes */
 	{ .key = "flush", .word = flush },
