@@ -530,10 +530,11 @@ static void writeback_work(struct work_struct *work)
 	}
 	if (oc_failed(core) && !wb->flushing)
 		return;		/* it could not call them clean: on request only */
-	cool(wb, delay);
 	r = batch(wb, force);
 	switch (r) {
 	case -EAGAIN:
+		/* behind the pass: what has just lost its mark waits for the next */
+		cool(wb, delay);
 		again(wb, end_pass(wb, force, delay));
 		break;
 	case -ENOSPC:
