@@ -83,13 +83,6 @@ samples()
 		"read hits"
 }
 
-# No write-back but for a flush.
-stay_dirty()
-{
-	message set writeback_delay 3600
-	message set dirty_high 95
-}
-
 # A device with its table loaded, but not yet active.
 loaded()
 {
