@@ -225,6 +225,8 @@ saved_crash()
 	sleep 3
 	order cut fast slow seed=1
 	timeout 60 dmsetup remove c
+	rmmod dm-optcache
+	load_module dm-optcache
 	order restore fast slow
 	cache
 	check_saved
