@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The copier brings one batch of dirty blocks to the origin:
+ *
+ *	1. the next dirty blocks above the cursor; credits for their CLEAN records
+ *	2. lock runs of adjacent blocks, take their slots from LIVE to COPY (pinned)
+ *	3. sync the journal: a block may reach the origin only when its mapping is durable,
+ *	   else a crash could bring an older clean mapping back over it
+ *	4. read the slots, then write the origin, ascending
+ *	5. flush the origin
+ *	6. COPY to LIVE and clean, with a CLEAN record; but a block that was written
+ *	   meanwhile has left COPY and stays dirty (hazard 10).  The journal block has
+ *	   PREFLUSH, so the slot's bytes are durable before they are called clean
+ *	7. unpin, unlock
+ *
+ * The range lock keeps everything off these blocks but hits; the pin keeps the slot.
+ * One batch at a time; writeback.c says when.
+ */
+#ifndef _OC_COPIER_H
+#define _OC_COPIER_H
+
+#include "core.h"
+
+#define OC_COPY_ITEMS	512		/* blocks a batch */
+#define OC_COPY_RUNS	64
+#define OC_COPY_ORDER	8192		/* blocks collected by one scan */
+
+struct oc_copy_item {
+	oc_block_t block;
+	oc_slot_t slot;
+	u8 valid;
+	bool failed;
+	bool lost;			/* cannot be read */
+	struct page *page;
+};
+
+struct oc_copy_run {
+	struct oc_range range;
+	u32 first, nr;			/* items */
+};
+
+struct oc_copier {
+	struct oc_core *core;
+	struct oc_order order;
+	u32 pos;			/* next of order */
+	bool wait;			/* for ranges that others have locked */
+	u32 skipped;			/* busy blocks of this pass */
+	u64 cleaned;			/* blocks of this pass */
+
+	u32 nr_items, nr_runs;
+	struct oc_copy_item item[OC_COPY_ITEMS];
+	struct oc_copy_run run[OC_COPY_RUNS];
+
+	atomic_t in_flight;
+	struct completion done;
+	struct completion granted;
+};
+
+int oc_copier_init(struct oc_copier *cp, struct oc_core *core);
+void oc_copier_exit(struct oc_copier *cp);
+
+/* Begin a new pass, from block 0. */
+void oc_copier_rewind(struct oc_copier *cp);
+
+/*
+ * oc_copier_batch - copy one batch
+ * @force: also blocks that were written lately
+ * @wait: for ranges that others have locked; else their blocks are skipped
+ *
+ * Return: blocks that became clean; -EAGAIN when there is nothing (more) to do in this
+ * pass, -ENOSPC when the journal has no room now, -EIO after errors.  Sleeps.
+ */
+int oc_copier_batch(struct oc_copier *cp, bool force, bool wait);
+
+#endif /* _OC_COPIER_H */
