@@ -332,7 +332,7 @@ SUPERS = [
     ("nr_slots=2147483647", "overlaps the slots|slots reach beyond"),
     ("journal_unit=0", "journal unit"), ("journal_unit=1024", "journal unit"),
     ("slot_size=0", "slot size"), ("slot_size=8192", "slot size"), ("slot_size=512", "slot size"),
-    ("flags=4", "unknown flag"), ("flags=2147483648", "unknown flag"), ("flags=2", "had failed before"),
+    ("flags=4", "unknown flag"), ("flags=2147483648", "unknown flag"), ("flags=2", "has failed"),
     ("epoch=0", "tail is newer"), ("tail_epoch=+100", "tail is newer"),
     ("tail_offset=+65536", "outside the journal"), ("tail_offset=100", "not aligned"),
     (f"tail_offset={BIG}", "outside the journal"),
@@ -379,7 +379,7 @@ def why_errno(cause):
         return errno.ENODATA
     if "format version" in cause or "unknown feature" in cause:
         return errno.EPROTONOSUPPORT
-    if "made for an origin" in cause or "had failed" in cause:
+    if "made for an origin" in cause or "has failed" in cause:
         return errno.EINVAL
     if "shrunk" in cause:
         return errno.EINVAL
