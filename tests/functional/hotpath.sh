@@ -62,11 +62,13 @@ by_graph()
 		head -20 /tmp/trace
 		fail "only $seen calls of $2 in the trace"
 	}
-	say "$(sed -n 's/.*| *\([a-z_0-9]*\)\( \[dm_optcache\]\)*().*/\1/p' /tmp/trace | sort | uniq -c |
-		sort -rn | awk '{ printf "%s %s, ", $1, $2 }')"
-	if grep -E "\| +[a-z_0-9]*($FORBIDDEN)[a-z_0-9]*( \[.*\])?\(" /tmp/trace >/tmp/bad; then
-		sort /tmp/bad | uniq -c | sort -rn | head -8
-		fail "$1 hits do what they must not"
+	sed -n 's/.*| *\([a-z_0-9]*\)\( \[dm_optcache\]\)*().*/\1/p' /tmp/trace | sort | uniq -c |
+		sort -rn >/tmp/calls
+	say "$(awk '{ printf "%s %s, ", $1, $2 }' /tmp/calls)"
+	# an interrupt may fall into some of them: what counts happens at every hit
+	if awk -v least=$((seen / 4)) '$1 >= least { print $2 }' /tmp/calls |
+		grep -E "$FORBIDDEN" | grep -v rcu_read_ >/tmp/bad; then
+		fail "$1 hits do what they must not: $(tr '\n' ' ' </tmp/bad)"
 	fi
 }
 
