@@ -231,6 +231,22 @@ static int verify_and_wipe(const char *cache_dev)
 	return code;
 }
 
+/* It still calls blocks dirty: attached again it would write them over newer ones. */
+static void retire(const char *cache_dev)
+{
+	char path[PATH_MAX];
+	struct dev d;
+	int err = -ENXIO;
+
+	devname_show(cache_dev, path);
+	if (!dev_open(&d, path, DEV_WRITE | DEV_EXCLUSIVE)) {
+		err = supers_erase(&d);
+		dev_close(&d);
+	}
+	if (err)
+		warn_user("the superblocks of the failed cache device cannot be erased: never attach it again");
+}
+
 /* ---- the verb ---------------------------------------------------------- */
 
 static void report(const struct cache *c, bool json)
@@ -291,6 +307,8 @@ static int detach(struct cache *c)
 	/* nothing that a failed cache still says can be relied on */
 	if (!code && !failed(c))
 		code = verify_and_wipe(c->cache_dev);
+	else if (!code)
+		retire(c->cache_dev);
 	return code;
 }
 

@@ -201,6 +201,9 @@ static void transfer_singly(struct oc_copier *cp, bool write)
 		item = &cp->item[i];
 		if (!item->failed || item->lost)
 			continue;
+		/* each may take the device's own retries; who suspends does not wait for all */
+		if (READ_ONCE(core->stopping))
+			break;
 		item->failed = false;
 		transfer(cp, i, 1, write);
 		if (item->failed && !write) {
@@ -319,6 +322,9 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 		if (!oc_order_collect(&cp->order, &core->slots, force))
 			return -EAGAIN;
 	}
+	/* mappings that never became durable must not reach the origin, see step 3 */
+	if (oc_failed(core) && !oc_journal_settled(j))
+		return -EIO;
 	credits = gather(cp, force);
 	if (!cp->nr_items) {
 		oc_journal_unreserve(j, credits);
@@ -326,7 +332,7 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 	}
 	/*
 	 * When the journal has failed the blocks are saved all the same.  They stay
-	 * dirty: this cache will never be activated again (see oc_journal_fence()).
+	 * dirty, as they are on the device.
 	 */
 	r = oc_failed(core) ? 0 : oc_journal_sync(j);
 	if (!r) {

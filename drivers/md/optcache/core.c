@@ -371,6 +371,9 @@ static int core_check(struct oc_core *core)
 	r = oc_super_load(core->cache, sb, NULL, &why);
 	if (r && oc_failed(core))
 		return 0;	/* a dead device; what still can be is passed on */
+	/* a write that was told to have failed may have landed */
+	if (!r && oc_failed(core) && sb->seq == core->super.seq + 1)
+		sb->seq--;
 	if (!r && (sb->seq != core->super.seq ||
 		   memcmp(sb->uuid, core->super.uuid, sizeof(sb->uuid)))) {
 		why = "the cache device was written meanwhile: remove and create it again";
@@ -458,8 +461,13 @@ void oc_core_suspend(struct oc_core *core)
 	cancel_work_sync(&core->fresh.work);
 	oc_journal_idle(&core->journal);
 	oc_checkpoint_stop(core);
+	/* after a failure it is what warns the next start; if it is what fails, it comes twice */
+	do {
+		flush_work(&core->save_work);
+	} while (work_pending(&core->save_work));
+	cancel_work_sync(&core->evict_work);
+	oc_writeback_stop(core);
 	cancel_work_sync(&core->event_work);
-	flush_work(&core->save_work);	/* after a failure it is what warns the next start */
 	core->state = OC_CORE_STOPPED;
 out:
 	mutex_unlock(&core->admin);
@@ -467,8 +475,11 @@ out:
 
 static void core_unload(struct oc_core *core)
 {
-	if (oc_failed(core) && !core->marked_failed)
+	if (core->went_past && !core->marked_failed)
 		distrust(core);
+	cancel_work_sync(&core->save_work);
+	cancel_work_sync(&core->evict_work);
+	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->event_work);
 	oc_writeback_exit(core);
 	oc_buffers_exit(core);
@@ -485,6 +496,7 @@ static void core_unload(struct oc_core *core)
 	list_del_init(&core->loaded);
 	spin_unlock(&loaded_lock);
 	core->marked_failed = false;
+	core->went_past = false;
 	core->state = OC_CORE_NEW;
 }
 

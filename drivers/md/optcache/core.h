@@ -92,6 +92,7 @@ struct oc_core {
 	u32 seq_cutoff;			/* sectors, 0 = none */
 	enum oc_health health;
 	bool stuck_dirty;	/* failed, and the device may hold what is newer than the origin */
+	bool went_past;		/* failed, and the origin was written over a mapping that still stands */
 	bool ever_dirty;		/* some block has been dirty since activation */
 	/*
 	 * Hazard 19: until a user has written, nothing is written at all, so that an
@@ -249,7 +250,8 @@ void oc_evict_all(struct oc_core *core);	/* drop everything clean; returns at on
 void oc_drop_work(struct work_struct *work);
 static inline void oc_evict_kick(struct oc_core *core)
 {
-	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed))
+	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed) &&
+	    !READ_ONCE(core->stopping))
 		queue_work(core->wq, &core->evict_work);
 }
 

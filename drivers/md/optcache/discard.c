@@ -115,6 +115,8 @@ int oc_discard_route(struct oc_io *io)
 		goto refuse;
 	if (!end_all(io))
 		return DM_MAPIO_SUBMITTED;
+	if (oc_failed(core))
+		goto refuse;	/* perhaps in memory only */
 	io->flags |= OC_IO_ENDED;
 	switch (oc_journal_wait_io(&core->journal, io)) {
 	case OC_DURABLE:

@@ -101,8 +101,15 @@ static void read_endio(struct bio *bio)
 	if (status) {
 		if (status != BLK_STS_AGAIN)
 			oc_count(core, origin_errors);
+		if (b->sectors != bio_sectors(io->bio)) {
+			/* perhaps not the reader's sectors are bad but their neighbours */
+			io->bypass = true;
+			io->kind = OC_IO_IDLE;
+			oc_defer(io);
+		} else {
+			oc_io_finish(io, status);
+		}
 		oc_buffer_put(b);
-		oc_io_finish(io, status);
 		return;
 	}
 	b->gen = atomic64_read(&core->origin_state.writes);

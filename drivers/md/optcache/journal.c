@@ -221,7 +221,7 @@ void oc_journal_fail(struct oc_journal *j)
 	if (first) {
 		oc_core_degrade(core, OC_FAILED, "the metadata cannot be written");
 		queue_work(core->bg_wq, &core->save_work);
-		/* this cache will not be activated again: save what is dirty while it runs */
+		/* who knows whether it can be read later: save what is dirty while it runs */
 		if (atomic64_read(&core->slots.nr_dirty))
 			oc_writeback_flush(core);
 	}
@@ -311,7 +311,9 @@ static void write_block(struct oc_journal *j)
 	 * A block of this epoch must not exist before the superblock says so, or
 	 * after a crash a late block of a lost run could pass for a new one.
 	 */
-	if (j->failed || (!j->epoch_durable && oc_super_write(core)))
+	if (j->failed || READ_ONCE(j->head_lsn) == j->issued_lsn)
+		return;
+	if (!j->epoch_durable && oc_super_write(core))
 		return;
 	size = fill_block(j, &offset);
 	if (!size)

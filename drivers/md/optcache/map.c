@@ -219,6 +219,22 @@ static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
 }
 
 /*
+ * The journal has failed: may @io go past mappings that still stand on the device?
+ * Not before the superblock has been marked, or cannot be; until then it is parked.
+ */
+static bool past_fence(struct oc_io *io)
+{
+	enum oc_io_kind kind = io->kind;
+
+	io->flags &= ~OC_IO_ENDED;
+	io->kind = OC_IO_IDLE;
+	if (oc_journal_wait_fence(&io->core->journal, io))
+		return false;	/* it is not ours any more */
+	io->kind = kind;
+	return true;
+}
+
+/*
  * Writing the origin under a cached block: its mapping must be durably gone first
  * (hazard 5), also one that is only on its way out.  Credits for the UNMAPs, unless
  * the journal has failed: then mappings end in memory only, and the write is refused
@@ -235,10 +251,7 @@ static enum oc_take take_bypass(struct oc_io *io, struct oc_plan *plan)
 	if (oc_failed(core)) {
 		if (core->stuck_dirty)
 			return refuse(io);
-		if (!oc_journal_wait_fence(&core->journal, io))
-			return OC_TAKEN;
-		io->kind = OC_IO_IDLE;
-		return OC_WAITING;
+		return past_fence(io) ? OC_TAKEN : OC_WAITING;
 	}
 	io->credits = oc_journal_reserve(&core->journal, 1, nr);
 	if (!io->credits)
@@ -287,7 +300,7 @@ bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr, bool clean_only
 		slot = oc_index_find_locked(&core->index, oblock_add(first, i), &ending);
 		ended |= ending;
 		if (slot == OC_NO_SLOT ||
-		    (clean_only && oc_slot_read(&core->slots, slot) & OC_WORD_DIRTY))
+		    ((clean_only || j->failed) && oc_slot_read(&core->slots, slot) & OC_WORD_DIRTY))
 			continue;
 		if (!io->credits && !j->failed)
 			break;
@@ -304,7 +317,7 @@ bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr, bool clean_only
 	return ended;
 }
 
-/* Ends the old mappings under @io.  OC_NEVER is an answer only if that can do harm. */
+/* Ends the old mappings under @io. */
 static enum oc_durable end_old(struct oc_io *io)
 {
 	struct oc_journal *j = &io->core->journal;
@@ -316,7 +329,10 @@ static enum oc_durable end_old(struct oc_io *io)
 	oc_journal_unreserve(j, io->credits);
 	io->credits = 0;
 	io->flags |= OC_IO_ENDED;
-	return ended ? oc_journal_wait_io(j, io) : OC_DURABLE;
+	if (!ended)
+		return OC_DURABLE;
+	/* after a failure it may have ended in memory only */
+	return oc_failed(io->core) ? OC_NEVER : oc_journal_wait_io(j, io);
 }
 
 static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
@@ -332,6 +348,9 @@ static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
 				oc_io_finish(io, BLK_STS_IOERR);
 				return DM_MAPIO_SUBMITTED;
 			}
+			if (!past_fence(io))
+				return DM_MAPIO_SUBMITTED;
+			WRITE_ONCE(core->went_past, true);
 			fallthrough;
 		case OC_DURABLE:
 			break;
@@ -379,7 +398,7 @@ static int send_miss(struct oc_io *io, struct oc_plan *plan)
 		    !(io->flags & (OC_IO_REST | OC_IO_NOCACHE));
 
 	trace_optcache_miss(io);
-	if (io->flags & OC_IO_NOCACHE)
+	if (io->flags & OC_IO_NOCACHE && READ_ONCE(core->armed))
 		drop_mappings(io);
 	else if (fill && plan->stale != OC_NO_SLOT)
 		fill = drop_mappings(io);

@@ -132,9 +132,15 @@ int oc_super_write(struct oc_core *core)
 void oc_super_save_work(struct work_struct *work)
 {
 	struct oc_core *core = container_of(work, struct oc_core, save_work);
+	bool failed = oc_failed(core);	/* if it fails from here on, we come back */
 
-	oc_super_write(core);
-	if (oc_failed(core))
+	/*
+	 * A failed cache that may hold the only copy of something lets no write past its
+	 * mappings, so they stay right, and it can be activated again.  It needs no mark.
+	 */
+	if (!failed || !core->stuck_dirty)
+		oc_super_write(core);
+	if (failed)
 		oc_journal_fence(&core->journal);
 }
 

@@ -117,8 +117,13 @@ static bool others_active(struct oc_writeback *wb)
 
 static void again(struct oc_writeback *wb, unsigned long delay)
 {
-	if (!READ_ONCE(wb->stopped))
-		mod_delayed_work(wb->core->wb_wq, &wb->work, delay);
+	if (READ_ONCE(wb->stopped))
+		return;
+	/* a later time must not replace a call that came meanwhile */
+	if (delay)
+		queue_delayed_work(wb->core->wb_wq, &wb->work, delay);
+	else
+		mod_delayed_work(wb->core->wb_wq, &wb->work, 0);
 }
 
 static void writeback_work(struct work_struct *work)
@@ -213,9 +218,12 @@ bool oc_writeback_flushing(struct oc_core *core, u64 *left)
 
 void oc_writeback_start(struct oc_core *core)
 {
-	core->writeback->stopped = false;
-	if (nr_dirty(core))
-		oc_writeback_kick(core);
+	struct oc_writeback *wb = core->writeback;
+
+	/* the run that this bit called for was cancelled by the stop */
+	clear_bit(OC_WB_URGENT, &wb->request);
+	wb->stopped = false;
+	again(wb, 0);
 }
 
 void oc_writeback_stop(struct oc_core *core)
