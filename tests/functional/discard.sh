@@ -215,13 +215,14 @@ huge()
 	new_cache
 	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=64 2>/dev/null
-	for at in 0 262144 131072000 268435456; do
+	end=$(more 16777216 268435456)	# 64 GiB, 1 TiB: a debug kernel looks up 256 blocks a MiB slowly
+	for at in 0 262144 $((end / 2 + 1024)) "$end"; do
 		dd if=/tmp/w of=$C bs=4096 seek=$at oflag=direct conv=notrunc 2>/dev/null
 	done
-	timeout 300 blkdiscard -f -o $((262144 * 4096 + 512)) -l $(((268435456 - 262144) * 4096)) $C
+	timeout 300 blkdiscard -f -o $((262144 * 4096 + 512)) -l $(((end - 262144) * 4096)) $C
 	dd if=$C bs=4096 count=64 iflag=direct 2>/dev/null | cmp - /tmp/w
 	dd if=$C bs=512 skip=$((262144 * 8)) count=8 iflag=direct 2>/dev/null | cmp -n 4096 - /tmp/w
-	dd if=$C bs=4096 skip=268435457 count=63 iflag=direct 2>/dev/null >/tmp/part
+	dd if=$C bs=4096 skip=$((end + 1)) count=63 iflag=direct 2>/dev/null >/tmp/part
 	dd if=/tmp/w bs=4096 skip=1 2>/dev/null | cmp - /tmp/part
 	is "$(st dirty)" $((64 + 1 + 64))
 }
@@ -326,7 +327,7 @@ for has in 1 0; do
 	t "origin discard=$has: the whole device" whole_device $has
 done
 t "discards go to the origin alone" where_discards_go
-t "a discard of a terabyte" huge
+t "a discard of many gigabytes" huge
 t "fsync of cached data asks nothing of the disk" fsync_of_cached 0
 t "the same with a volatile cache device" fsync_of_cached 1
 t "fsync of written data flushes the disk, once" fsync_of_written
