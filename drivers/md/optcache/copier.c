@@ -324,7 +324,7 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 	}
 	/* mappings that never became durable must not reach the origin, see step 3 */
 	if (oc_failed(core) && !oc_journal_settled(j))
-		return -EIO;
+		return -EROFS;
 	credits = gather(cp, force);
 	if (!cp->nr_items) {
 		oc_journal_unreserve(j, credits);
