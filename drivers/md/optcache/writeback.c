@@ -83,7 +83,8 @@ static unsigned long end_pass(struct oc_writeback *wb, bool force, unsigned long
 
 	cp->skipped = 0;
 	cp->cleaned = 0;
-	if (wb->flushing && !(busy && ++wb->passes < OC_WB_PASSES))
+	/* busy blocks are tried again, but not on a device that fails */
+	if (wb->flushing && !(busy && !wb->errors && ++wb->passes < OC_WB_PASSES))
 		end_flush(wb, !busy);
 	if (!force)
 		return delay;
@@ -169,8 +170,8 @@ static void writeback_work(struct work_struct *work)
 		wb->errors |= r < 0;
 		if (r >= 0)
 			again(wb, !force && others_active(wb) ? OC_WB_PAUSE : 0);
-		else	/* the bad blocks are behind the cursor now; do not hammer */
-			again(wb, HZ);
+		else	/* the bad blocks are behind the cursor now; a flush ends with the pass */
+			again(wb, wb->flushing ? 1 : HZ);
 	}
 }
 
