@@ -92,7 +92,7 @@ struct oc_core {
 	u32 seq_cutoff;			/* sectors, 0 = none */
 	enum oc_health health;
 	bool stuck_dirty;	/* failed, and the device may hold what is newer than the origin */
-	bool went_past;		/* failed, and the origin was written over a mapping that still stands */
+	bool went_past;		/* failed, and a mapping that still stands was written past */
 	bool ever_dirty;		/* some block has been dirty since activation */
 	/*
 	 * Hazard 19: until a user has written, nothing is written at all, so that an
