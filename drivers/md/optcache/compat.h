@@ -9,10 +9,8 @@
 #ifndef _OC_COMPAT_H
 #define _OC_COMPAT_H
 
-#include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/device-mapper.h>
-#include <linux/err.h>
 #include <linux/workqueue.h>
 
 #include "have.h"
@@ -39,24 +37,6 @@ static inline bool oc_table_writable(struct dm_target *ti)
 #else
 	return dm_table_get_mode(ti->table) & FMODE_WRITE;
 #endif
-}
-
-static inline bool oc_bdev_rotational(struct block_device *bdev)
-{
-#ifdef HAVE_BDEV_ROT
-	return bdev_rot(bdev);
-#else
-	return !bdev_nonrot(bdev);
-#endif
-}
-
-/* NULL when there is no memory, or the bio cannot be split there (6.14 says why). */
-static inline struct bio *oc_bio_split(struct bio *bio, int sectors, gfp_t gfp,
-				       struct bio_set *bs)
-{
-	struct bio *split = bio_split(bio, sectors, gfp, bs);
-
-	return IS_ERR(split) ? NULL : split;
 }
 
 /*

@@ -152,8 +152,7 @@ static bool end_extend(struct oc_io *io, blk_status_t *status)
 		}
 		oc_journal_unlock(j, flags);
 	}
-	oc_journal_unreserve(j, io->credits);
-	io->credits = 0;
+	oc_io_return_credits(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
 	return end_write_hit(io, status);
@@ -223,8 +222,7 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 
 	if (!mapped)
 		oc_slots_free(&core->slots, io->slot, io->nr);
-	oc_journal_unreserve(&core->journal, io->credits);
-	io->credits = 0;
+	oc_io_return_credits(io);
 	if (is_media_error(*status)) {
 		oc_count(core, cache_errors);
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");

@@ -203,7 +203,7 @@ void oc_core_save(struct oc_core *core);
 /* Tell user space that something is worth a look (dm event).  Any context. */
 void oc_core_event(struct oc_core *core);
 
-/* Memory in use, bytes. */
+/* Bytes allocated beside slots and index: pools, buffers, per-CPU data, the core itself. */
 size_t oc_core_memory(struct oc_core *core);
 
 /* Remember trouble; never gets better again before the next activation. */

@@ -64,8 +64,7 @@ static bool end_all(struct oc_io *io)
 		}
 		oc_end_mappings(io, oc_sector_block(sector), nr, false);
 		oc_lost_remove(io->core, oc_sector_block(sector), nr);
-		oc_journal_unreserve(j, io->credits);
-		io->credits = 0;
+		oc_io_return_credits(io);
 	}
 	return true;
 }

@@ -93,6 +93,13 @@ static inline sector_t oc_cache_sector(const struct oc_core *core, oc_slot_t slo
 	       ((sector_t)from_slot(slot) << (OPTCACHE_BLOCK_SHIFT - SECTOR_SHIFT));
 }
 
+/* Give back what was not used.  Any context. */
+static inline void oc_io_return_credits(struct oc_io *io)
+{
+	oc_journal_unreserve(&io->core->journal, io->credits);
+	io->credits = 0;
+}
+
 /* ---- map.c ---- */
 
 /* dm's map(): io->bio and io->core set, sector relative to the target. */

@@ -175,8 +175,7 @@ static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 	if (!io->credits)
 		return wait_for_space(io);
 	if (!oc_slot_pin_write(&core->slots, plan->slot, block, 0)) {
-		oc_journal_unreserve(&core->journal, io->credits);
-		io->credits = 0;
+		oc_io_return_credits(io);
 		return starve_for_pin(io, plan->slot);
 	}
 	io->kind = OC_IO_EXTEND;
@@ -326,8 +325,7 @@ static enum oc_durable end_old(struct oc_io *io)
 
 	ended = oc_end_mappings(io, oc_sector_block(sector),
 				oc_nr_blocks(sector, bio_sectors(io->bio)), true);
-	oc_journal_unreserve(j, io->credits);
-	io->credits = 0;
+	oc_io_return_credits(io);
 	io->flags |= OC_IO_ENDED;
 	if (!ended)
 		return OC_DURABLE;
@@ -384,8 +382,7 @@ static bool drop_mappings(struct oc_io *io)
 			return false;
 		io->credits = got;
 		oc_end_mappings(io, oblock_add(oc_sector_block(sector), i), got, true);
-		oc_journal_unreserve(&core->journal, io->credits);
-		io->credits = 0;
+		oc_io_return_credits(io);
 	}
 	return true;
 }

@@ -30,9 +30,4 @@ void oc_options_read(struct oc_core *core, struct oc_options *o);
 void oc_status(struct oc_core *core, struct dm_target *ti, status_type_t type, char *result,
 	       unsigned int maxlen);
 
-/* ---- core.c ---- */
-
-/* Bytes allocated beside slots and index: pools, buffers, per-CPU data, the core itself. */
-size_t oc_core_memory(struct oc_core *core);
-
 #endif /* _OC_STATUS_H */
