@@ -225,6 +225,24 @@ static void index_build_finds_twins(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_slot(bad), NR - 1U);
 }
 
+/* No memory for the filter: slower, and the same. */
+static void index_build_without_filter(struct kunit *test)
+{
+	struct index_test *t = test->priv;
+	oc_slot_t bad = OC_NO_SLOT;
+	u32 i;
+
+	for (i = 0; i < NR; i++)
+		t->slots.word[i] = oc_word_make(to_oblock(i), 1, OC_LIVE);
+	KUNIT_EXPECT_EQ(test, build_all(&t->ix, NULL, &bad), 0);
+	for (i = 0; i < NR; i++)
+		expect_found(test, i, to_slot(i), false);
+	memset(t->ix.head, 0, t->ix.nr_heads * sizeof(*t->ix.head));
+	t->slots.word[NR - 1] = oc_word_make(to_oblock(17), 1, OC_LIVE);
+	KUNIT_EXPECT_EQ(test, build_all(&t->ix, NULL, &bad), -EUCLEAN);
+	KUNIT_EXPECT_EQ(test, from_slot(bad), NR - 1U);
+}
+
 static void index_smallest(struct kunit *test)
 {
 	struct oc_slots s = {};
@@ -249,6 +267,7 @@ static struct kunit_case index_cases[] = {
 	KUNIT_CASE(index_neighbours),
 	KUNIT_CASE(index_build),
 	KUNIT_CASE(index_build_finds_twins),
+	KUNIT_CASE(index_build_without_filter),
 	KUNIT_CASE(index_smallest),
 	{}
 };

@@ -110,21 +110,42 @@ void oc_index_release(struct oc_index *ix, oc_slot_t slot)
 #define BUILD_AHEAD	16
 #define BUILD_BATCH	4096
 
-/* Random blocks: without this the build waits for memory at every slot. */
-static void build_prefetch(struct oc_index *ix, u32 i)
+/*
+ * Two slots with one block are corruption, but to look for the other one costs a wait for
+ * memory at every link of a chain.  So 32 bits a head, by another hash, say first which
+ * blocks cannot be there yet.  No memory for that: walk every chain.
+ */
+static bool build_first(u32 *filter, u32 h, oc_block_t block)
 {
-	if (i < ix->slots->nr && oc_word_current(ix->slots->word[i]))
-		prefetch(&ix->head[oc_index_hash(ix, oc_word_block(ix->slots->word[i]))]);
+	const u32 bit = 1U << hash_64(from_oblock(block), 5);
+
+	if (!filter || filter[h] & bit)
+		return false;
+	filter[h] |= bit;
+	return true;
 }
 
-static bool build_one(struct oc_index *ix, u32 slot)
+/* Random blocks: without this the build waits for memory at every slot. */
+static void build_prefetch(struct oc_index *ix, const u32 *filter, u32 i)
+{
+	u32 h;
+
+	if (i >= ix->slots->nr || !oc_word_current(ix->slots->word[i]))
+		return;
+	h = oc_index_hash(ix, oc_word_block(ix->slots->word[i]));
+	prefetch(&ix->head[h]);
+	if (filter)
+		prefetch(&filter[h]);
+}
+
+static bool build_one(struct oc_index *ix, u32 *filter, u32 slot)
 {
 	struct oc_slots *s = ix->slots;
 	const oc_block_t block = oc_word_block(s->word[slot]);
 	const u32 h = oc_index_hash(ix, block);
-	u32 i;
+	u32 i = build_first(filter, h, block) ? 0 : ix->head[h];
 
-	for (i = ix->head[h]; i; i = s->next[i - 1])
+	for (; i; i = s->next[i - 1])
 		if (oc_word_block(s->word[i - 1]) == block)
 			return false;
 	s->next[slot] = ix->head[h];
@@ -132,7 +153,7 @@ static bool build_one(struct oc_index *ix, u32 slot)
 	return true;
 }
 
-int oc_index_build(struct oc_index *ix, oc_slot_t *bad)
+static int build_all(struct oc_index *ix, u32 *filter, oc_slot_t *bad)
 {
 	struct oc_slots *s = ix->slots;
 	u32 i;
@@ -140,13 +161,22 @@ int oc_index_build(struct oc_index *ix, oc_slot_t *bad)
 	for (i = 0; i < s->nr; i++) {
 		if (i % BUILD_BATCH == 0)
 			cond_resched();
-		build_prefetch(ix, i + BUILD_AHEAD);
+		build_prefetch(ix, filter, i + BUILD_AHEAD);
 		if (!oc_word_current(s->word[i]))
 			continue;
-		if (!build_one(ix, i)) {
+		if (!build_one(ix, filter, i)) {
 			*bad = to_slot(i);
 			return -EUCLEAN;
 		}
 	}
 	return 0;
+}
+
+int oc_index_build(struct oc_index *ix, oc_slot_t *bad)
+{
+	u32 *filter = oc_zalloc((size_t)ix->nr_heads * sizeof(*filter));
+	int r = build_all(ix, filter, bad);
+
+	oc_free(filter);
+	return r;
 }
