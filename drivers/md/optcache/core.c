@@ -509,7 +509,7 @@ void oc_core_apply(struct oc_core *core, const struct oc_options *opt)
 	WRITE_ONCE(core->mode, opt->value[OPTCACHE_OPT_MODE]);
 	WRITE_ONCE(core->seq_cutoff, opt->value[OPTCACHE_OPT_SEQ_CUTOFF] * (SZ_1K >> SECTOR_SHIFT));
 	if (core->state == OC_CORE_RUNNING)
-		oc_writeback_hurry(core);
+		oc_writeback_rules(core);
 }
 
 void oc_core_save(struct oc_core *core)

@@ -284,8 +284,10 @@ void oc_writeback_start(struct oc_core *core);
 void oc_writeback_stop(struct oc_core *core);
 /* Something became dirty: look at it after the delay.  Any context. */
 void oc_writeback_kick(struct oc_core *core);
-/* The rules changed: look at once. */
+/* Nothing but dirty blocks is left, and room is needed: look at once. */
 void oc_writeback_hurry(struct oc_core *core);
+/* Options have changed: at once what must be, the rest after the new delay. */
+void oc_writeback_rules(struct oc_core *core);
 void oc_writeback_flush(struct oc_core *core);	/* message: write everything back */
 void oc_writeback_cancel(struct oc_core *core);
 /*

@@ -6,7 +6,8 @@
  * Always until nothing is dirty if the mode is not write-back or a flush was asked for;
  * above dirty_high whatever the disk is doing; above dirty_low what was not written for
  * writeback_delay seconds.  The hot marks of all slots are taken off once a delay, behind a
- * pass, so a block waits one to two delays.  Nothing dirty: no timer, no wake-up.
+ * pass, so a block waits one to two delays; so does what was found dirty at the start, and
+ * has no mark.  Nothing dirty: no timer, no wake-up.
  *
  * Everything here belongs to the one worker, except the request bits.
  */
@@ -17,11 +18,14 @@
 
 #define OC_WB_PASSES	8		/* of one flush, over blocks that were busy */
 #define OC_WB_PAUSE	(HZ / 10)	/* between batches while others use the origin */
+#define OC_WB_ERROR_PAUSE	HZ	/* after errors; twice as long each time nothing moves */
+#define OC_WB_ERROR_PAUSE_MAX	(60 * HZ)
 
 /* oc_writeback.request */
 #define OC_WB_FLUSH	0
 #define OC_WB_CANCEL	1
 #define OC_WB_URGENT	2		/* the worker is called to come at once */
+#define OC_WB_RULES	3		/* the options have changed */
 
 struct oc_writeback {
 	struct oc_core *core;
@@ -32,6 +36,7 @@ struct oc_writeback {
 	bool stopped;
 	u64 left;			/* what the last flush could not bring to the origin */
 	unsigned int passes;
+	unsigned long error_pause;	/* jiffies */
 	unsigned long cooled;		/* jiffies of the last ager round */
 	u64 foreground;			/* origin I/O of others at the last batch */
 	struct oc_copier copier;
@@ -103,6 +108,15 @@ static void take_requests(struct oc_writeback *wb)
 	}
 }
 
+/* Bad blocks are read again by a drain, but not for ever every second. */
+static unsigned long after_error(struct oc_writeback *wb, bool moved)
+{
+	wb->error_pause = moved ? OC_WB_ERROR_PAUSE :
+			  clamp_t(unsigned long, 2 * wb->error_pause, OC_WB_ERROR_PAUSE,
+				  OC_WB_ERROR_PAUSE_MAX);
+	return wb->error_pause;
+}
+
 /* Do others use the origin?  Then leave it to them for a while. */
 static bool others_active(struct oc_writeback *wb)
 {
@@ -133,10 +147,12 @@ static void writeback_work(struct work_struct *work)
 	struct oc_core *core = wb->core;
 	unsigned long delay = max_t(unsigned long, 1,
 		core->options.value[OPTCACHE_OPT_WRITEBACK_DELAY] * HZ);
-	bool full, force;
+	bool full, force, rules;
+	u64 cleaned;
 	int r;
 
 	clear_bit(OC_WB_URGENT, &wb->request);
+	rules = test_and_clear_bit(OC_WB_RULES, &wb->request);
 	if (READ_ONCE(wb->stopped) || !READ_ONCE(core->armed))
 		return;
 	take_requests(wb);
@@ -151,6 +167,11 @@ static void writeback_work(struct work_struct *work)
 	}
 	if (oc_failed(core) && !wb->flushing)
 		return;		/* it could not call them clean: on request only */
+	if (rules && !force) {
+		again(wb, delay);
+		return;
+	}
+	cleaned = wb->copier.cleaned;
 	r = oc_copier_batch(&wb->copier, force, draining(core));
 	switch (r) {
 	case -EAGAIN:
@@ -168,10 +189,13 @@ static void writeback_work(struct work_struct *work)
 		break;
 	default:
 		wb->errors |= r < 0;
+		if (r > 0)
+			wb->error_pause = 0;
 		if (r >= 0)
 			again(wb, !force && others_active(wb) ? OC_WB_PAUSE : 0);
 		else	/* the bad blocks are behind the cursor now; a flush ends with the pass */
-			again(wb, wb->flushing ? 1 : HZ);
+			again(wb, wb->flushing ? 1 :
+				  after_error(wb, wb->copier.cleaned != cleaned));
 	}
 }
 
@@ -193,6 +217,12 @@ void oc_writeback_kick(struct oc_core *core)
 
 void oc_writeback_hurry(struct oc_core *core)
 {
+	again(core->writeback, 0);
+}
+
+void oc_writeback_rules(struct oc_core *core)
+{
+	set_bit(OC_WB_RULES, &core->writeback->request);
 	again(core->writeback, 0);
 }
 
