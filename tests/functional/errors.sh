@@ -138,6 +138,24 @@ dirty_unreadable_flush()
 	dd if=$SLOW bs=4096 count=600 2>/dev/null | cmp - /tmp/many
 }
 
+# A drain does not read the lost block again every second, and a flush does at once.
+dirty_unreadable_drain()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	write_4k /tmp/noise 0 8
+	order fail fast op=read sector="$(slot_sector 3)" len=1
+	message set mode writethrough
+	wait_for 20 st_is dirty 1
+	reset_stats $FAST
+	sleep 14
+	again=$(stat_of $FAST errors)
+	{ [ "$again" -gt 0 ] && [ "$again" -le 12 ]; } || fail "$again errors in 14 seconds"
+	order heal fast
+	same_without_cache
+}
+
 # A cache that takes no data: new writes go to the origin, no error is seen.
 cache_writes_fail()
 {
@@ -457,6 +475,7 @@ t "a clean block that cannot be read comes from the origin" clean_unreadable
 t "a dirty block that cannot be read is lost alone" dirty_unreadable
 t "a long read over it counts it once" dirty_unreadable_long
 t "write-back goes round it" dirty_unreadable_flush
+t "a drain asks for it less and less often" dirty_unreadable_drain
 for mode in writeback writethrough; do
 	t "$mode: the cache device takes no data" cache_writes_fail $mode
 done

@@ -375,6 +375,24 @@ flush_and_cancel()
 	is "$(st flush)" idle
 }
 
+# What a start has found dirty waits for its delay, too, when an option changes.
+recovered_waits()
+{
+	pair 8 32
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=$C bs=4096 count=100 oflag=direct conv=notrunc 2>/dev/null
+	stop
+	cache
+	is "$(st dirty)" 100 "dirty after the start"
+	message set writeback_delay 1800
+	sleep 2
+	is "$(st dirty)" 100 "dirty after a change of the delay"
+	message set writeback_delay 1
+	wait_for 20 st_is dirty 0
+	same_without_cache
+}
+
 for change in by_message by_sysfs by_reload; do
 	t "modes change $change under load" while_busy $change
 done
@@ -396,4 +414,5 @@ t "status and sysfs say the same" status_and_sysfs
 t "the status is sane under load" status_under_load
 t "the status is sane while the cache fills" status_while_growing
 t "flush and cancel-flush" flush_and_cancel
+t "a changed option does not hurry what a start found dirty" recovered_waits
 finish
