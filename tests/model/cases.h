@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "config.h"
+
+struct Case {
+	const char *name, *settings;
+};
+
+extern const std::vector<Case> check_cases, full_cases;
+
+/* A small case that catches the dropped rule. */
+extern const char *const rule_case[NR_RULES];

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way back: what the table and the journal say.  What INTENTs are worth is decided later. */
+#include "world.h"
+
+struct Replay {
+	const Media &m;
+	Replayed r = {};
+
+	u8 page_lsn(int slot) const { return m.page[page_of(slot)].lsn; }
+
+	void apply(Rec rec, u8 lsn)
+	{
+		int i = rec_slot(rec);
+		bool newer = lsn >= page_lsn(i);
+
+		if (rec_type(rec) == INTENT) {
+			if (newer || !dropped(R_page_covers_intent))
+				r.intent[i] = { true, (u8)rec_block(rec), (u8)rec_mask(rec),
+						{ rec_crc(rec, 0), rec_crc(rec, 1) } };
+			return;
+		}
+		if (rec_type(rec) != CLEAN)
+			r.intent[i] = {};
+		if (!newer)
+			return;
+		r.behind |= 1 << page_of(i);
+		switch (rec_type(rec)) {
+		case MAP:
+			r.entry[i] = make_entry(rec_block(rec), rec_mask(rec), rec_dirty(rec),
+						rec & REC_LOST);
+			break;
+		case UNMAP:
+			r.entry[i] = 0;
+			break;
+		case CLEAN:
+			if (r.entry[i])
+				r.entry[i] &= ~4;
+			break;
+		}
+	}
+
+	/* Return: it is the block that is expected here. */
+	bool take(const JBlock &b, u8 &epoch)
+	{
+		u8 lsn = b.lsn;
+
+		if (!b.n || (b.lsn != r.lsn && !dropped(R_replay_no_lsn)) || (b.epoch < epoch && !dropped(R_epoch_falls)))
+			return false;
+		if (b.epoch > m.sb.epoch) {
+			r.refused = "a journal block has an epoch above the superblock's";
+			return false;
+		}
+		epoch = b.epoch;
+		for (int i = 0; i < b.n; i++) {
+			if (i && !rec_joined(b.rec[i]))
+				lsn++;
+			apply(b.rec[i], lsn);
+		}
+		r.lsn += b.nr;
+		return true;
+	}
+
+	void run()
+	{
+		u8 epoch = m.sb.tail_epoch;
+
+		for (int i = 0; i < NS; i++)
+			r.entry[i] = m.page[page_of(i)].entry[i % 2];
+		r.lsn = m.sb.tail;
+		r.pos = m.sb.pos;
+		while (r.used < cfg.ring && take(m.ring[r.pos], epoch)) {
+			r.pos = (r.pos + 1) % cfg.ring;
+			r.used++;
+		}
+		for (const Page &p : m.page)
+			if (p.lsn > r.lsn)
+				r.refused = "a page is ahead of the journal";
+	}
+};
+
+Replayed replay(const Media &m)
+{
+	Replay x = { m };
+
+	x.run();
+	return x.r;
+}
