@@ -112,16 +112,17 @@ void oc_index_release(struct oc_index *ix, oc_slot_t slot)
 
 /*
  * Two slots with one block are corruption, but to look for the other one costs a wait for
- * memory at every link of a chain.  So 32 bits a head, by another hash, say first which
- * blocks cannot be there yet.  No memory for that: walk every chain.
+ * memory at every link of a chain.  So a filter of 32 bits a head, of which a block sets two,
+ * says first which blocks cannot be there yet.  No memory for it: walk every chain.
  */
 static bool build_first(u32 *filter, u32 h, oc_block_t block)
 {
-	const u32 bit = 1U << hash_64(from_oblock(block), 5);
+	const u32 x = hash_64(from_oblock(block), 10);
+	const u32 bits = 1U << (x & 31) | 1U << (x >> 5);
 
-	if (!filter || filter[h] & bit)
+	if (!filter || (filter[h] & bits) == bits)
 		return false;
-	filter[h] |= bit;
+	filter[h] |= bits;
 	return true;
 }
 
