@@ -87,7 +87,17 @@ struct oc_record {
 	oc_slot_t slot;
 	oc_block_t block;
 	u32 count;		/* slots, 1..256 */
+	u32 crc;		/* INTENT: oc_data_crc() */
 };
+
+/*
+ * What an INTENT's data has to look like: CRC32C of @len bytes, which are all sectors that
+ * its valid mask names.  To go on with more bytes give the result as @crc; begin with ~0U.
+ */
+static inline u32 oc_data_crc(u32 crc, const void *buf, size_t len)
+{
+	return crc32c(crc, buf, len);
+}
 
 void oc_record_encode(const struct oc_record *r, struct optcache_record *disk);
 /* Return: 0 or -EUCLEAN: unknown type, slots or blocks out of range. */
@@ -115,7 +125,7 @@ int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo
 		    const u8 uuid[OPTCACHE_UUID_SIZE], u64 epoch_min, u64 epoch_max, u64 lsn,
 		    u32 *size, u32 *nr, u64 *epoch);
 
-u64 oc_entry_encode(u64 word);		/* slot word to table entry: LIVE and COPY, else 0 */
+u64 oc_entry_encode(u64 word);		/* slot word to table entry: what is mapped, else 0 */
 u64 oc_entry_word(u64 entry);		/* and back: a LIVE word, or 0 */
 
 void oc_page_seal(struct optcache_table_page *page, const u8 uuid[OPTCACHE_UUID_SIZE],

@@ -6,6 +6,8 @@
  *	oc_replay_init
  *	oc_replay_page		once for each page of the table, both places
  *	oc_replay_block		from the superblock's tail, until it returns -ENODATA
+ *	oc_replay_collect	lists the INTENTs that nothing followed: rp->intent
+ *				the caller reads the data of each and sets landed
  *	oc_replay_finish	builds index and counters
  *
  * A record changes a slot only if its number is not below the lsn of the slot's page.
@@ -15,12 +17,27 @@
  * No record ends another slot than it names.  The journal may end between the UNMAP of
  * an old version and the MAP of the new one, so the UNMAP comes first, and the old one
  * is clean (or both are in one block, which is replayed whole or not at all).
+ *
+ * An INTENT stands until a MAP or UNMAP of its slot.  Meanwhile, the word of the slot is
+ * DEAD and names block and sectors, and next[] of the slot, which nobody needs yet, holds the
+ * checksum.  No page knows INTENTs: one with a number below the lsn of the page stands too,
+ * unless the page says that the slot is mapped, so that a later record has followed.
  */
 #ifndef _OPTCACHE_REPLAY_H
 #define _OPTCACHE_REPLAY_H
 
 #include "format.h"
 #include "index.h"
+
+/* One that stands at the end. */
+struct oc_intent {
+	oc_slot_t slot;
+	oc_slot_t old;		/* finish: the clean slot that it ends, or OC_NO_SLOT */
+	oc_block_t block;
+	u32 crc;		/* of the sectors in valid */
+	u8 valid;
+	bool landed;		/* the caller: the data is there, or cannot be read */
+};
 
 struct oc_replay {
 	const struct oc_super *sb;
@@ -34,6 +51,8 @@ struct oc_replay {
 	u64 epoch;		/* of the last block */
 	u64 used;		/* bytes of journal replayed */
 	u64 nr_records;
+	struct oc_intent *intent;
+	u32 nr_intents;
 };
 
 int oc_replay_init(struct oc_replay *rp, const struct oc_super *sb, struct oc_slots *slots);
@@ -53,8 +72,16 @@ int oc_replay_page(struct oc_replay *rp, u32 nr, const struct optcache_table_pag
  */
 int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail);
 
+/* Return: 0 or -ENOMEM.  Calls cond_resched(). */
+int oc_replay_collect(struct oc_replay *rp);
+
+/* The data of @in: is it what was written?  @data: the whole slot. */
+bool oc_intent_landed(const struct oc_intent *in, const void *data);
+
 /*
- * @ix: initialised, empty.  Calls cond_resched().
+ * @ix: initialised, empty.  Calls cond_resched().  Slots of INTENTs become SEALED if their
+ * data landed; they, and those that they end, are DEAD if not.  The caller appends the
+ * records that say so: UNMAP of @old and MAP of @slot, or UNMAP of @slot.
  * Return: 0 or -EUCLEAN: two slots claim one block (@bad_slot says which), or a page
  * stands for records beyond the journal's end (@bad_slot is OC_NO_SLOT).
  */

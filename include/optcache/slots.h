@@ -21,17 +21,19 @@
  *		just allocated it
  *	FRESH	mapped in memory only: the journal does not know it yet, because
  *		the origin still has to be flushed under it (clean data only)
- *	LIVE	mapped; its MAP record is in the journal (appended, not always durable)
+ *	SEALED	mapped; its last MAP record is appended, but not durable yet: it may be
+ *		read but not written, see design.md
+ *	LIVE	mapped, durably
  *	COPY	LIVE and dirty, being written back; any write moves it back to LIVE
  *	DEAD	no longer the current version: the record that ends it is appended
  *		(or it was FRESH and never had one)
  *	GONE	DEAD, its end is durable; the last unpin frees it
  *
- *	FREE -> FRESH -> LIVE <-> COPY, LIVE -> DEAD -> GONE -> FREE, FRESH -> DEAD
+ *	FREE -> FRESH -> SEALED <-> LIVE <-> COPY, all but FREE -> DEAD -> GONE -> FREE
  *
- * FRESH, LIVE and COPY can be hit.  Every change of what the *journal* knows of
- * a slot (into and out of LIVE, valid mask, dirty) is made under the journal's
- * lock together with the append of its record; see journal.h.
+ * FRESH, SEALED, LIVE and COPY can be hit.  Every change of what the *journal* knows of
+ * a slot (into SEALED, out of what is mapped, valid mask, dirty) is made under the
+ * journal's lock together with the append of its record; see journal.h.
  */
 #ifndef _OPTCACHE_SLOTS_H
 #define _OPTCACHE_SLOTS_H
@@ -41,6 +43,7 @@
 enum oc_state {
 	OC_FREE,
 	OC_FRESH,
+	OC_SEALED,
 	OC_LIVE,
 	OC_COPY,
 	OC_DEAD,
@@ -82,7 +85,7 @@ struct oc_slots {
 	u32 nr_free;
 	u32 cursor;		/* allocation goes on here, so that runs stay contiguous */
 
-	atomic64_t nr_mapped;	/* FRESH, LIVE or COPY */
+	atomic64_t nr_mapped;	/* those that are current */
 	atomic64_t nr_dirty;
 	size_t bytes;		/* memory really allocated */
 };
@@ -108,7 +111,7 @@ static inline u8 oc_word_valid(u64 w)
 	return w >> OC_WORD_VALID_SHIFT;
 }
 
-/* FRESH, LIVE or COPY: the current version of its block. */
+/* FRESH, SEALED, LIVE or COPY: the current version of its block. */
 static inline bool oc_word_current(u64 w)
 {
 	return oc_word_state(w) - OC_FRESH <= OC_COPY - OC_FRESH;
@@ -165,7 +168,7 @@ static inline u32 oc_slots_nr_free(const struct oc_slots *s)
 }
 
 /*
- * Moves an allocated slot to @word (FRESH or LIVE) and counts it.  Nobody else
+ * Moves an allocated slot to @word (FRESH or SEALED) and counts it.  Nobody else
  * can see the slot before.  Any context.
  */
 void oc_slot_install(struct oc_slots *s, oc_slot_t slot, u64 word);
@@ -178,8 +181,8 @@ static inline bool oc_word_serves(u64 w, oc_block_t block, u8 need)
 
 /*
  * Pin @slot if it still is the current version of @block and holds all sectors
- * of @need.  A read also raises freq.  A write needs a dirty slot (only those
- * may be overwritten in place), marks it hot and takes a COPY back to LIVE.
+ * of @need.  A read also raises freq.  A write needs a dirty slot that is not SEALED
+ * (only those may be overwritten in place), marks it hot and takes a COPY back to LIVE.
  * Lockless, any context.  Return: pinned or not; not either when a pin counter
  * is full.
  */
@@ -204,6 +207,7 @@ static inline bool oc_slot_pin_write(struct oc_slots *s, oc_slot_t slot, oc_bloc
 
 	do {
 		if (!oc_word_serves(old, block, need) || !(old & OC_WORD_DIRTY) ||
+		    oc_word_state(old) == OC_SEALED ||
 		    (old & OC_WORD_WRITERS) == OC_WORD_WRITERS)
 			return false;
 		new = (oc_word_with_state(old, OC_LIVE) | OC_WORD_HOT) + OC_WORD_WRITER;
@@ -244,7 +248,7 @@ static inline bool oc_slot_crowded(const struct oc_slots *s, oc_slot_t slot)
 }
 
 /*
- * oc_slot_kill - end the current version: FRESH, LIVE or COPY to DEAD
+ * oc_slot_kill - end the current version: FRESH, SEALED, LIVE or COPY to DEAD
  * @max_pins: only if no more pins than this are held (~0U: whatever is held)
  * @was: the word before
  *
@@ -260,16 +264,26 @@ bool oc_slot_kill(struct oc_slots *s, oc_slot_t slot, unsigned int max_pins, u64
 bool oc_slot_gone(struct oc_slots *s, oc_slot_t slot);
 
 /*
- * Add sectors to the valid mask of a current slot.  Journal's lock held.
+ * Add sectors to the valid mask of a LIVE slot and seal it.  Journal's lock held, its
+ * writer pin too.
  * Return: the word, or 0 when the slot is no longer current and must not be recorded.
  */
 u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid);
 
 /*
- * FRESH to LIVE, when its record is appended (journal's lock held).
+ * FRESH to SEALED, when its record is appended (journal's lock held).
  * Return: the word, or 0 when the slot is no longer FRESH.
  */
 u64 oc_slot_record(struct oc_slots *s, oc_slot_t slot);
+
+/* The MAP of a SEALED slot is durable: it becomes LIVE.  No change in any other state. */
+void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot);
+
+/*
+ * An allocated slot whose INTENT is appended will not be mapped: FREE to DEAD, with
+ * the block in the word for the index.  Journal's lock held, UNMAP appended.
+ */
+void oc_slot_void(struct oc_slots *s, oc_slot_t slot, oc_block_t block);
 
 /*
  * Write-back: LIVE and dirty to COPY, with one reader pin.  Refused while writers

@@ -12,7 +12,7 @@
 typedef u64 __bitwise oc_block_t;	/* 4 KiB block of the origin */
 typedef u32 __bitwise oc_slot_t;	/* slot of the cache device */
 
-#define OC_NO_SLOT	((__force oc_slot_t)OPTCACHE_NO_SLOT)
+#define OC_NO_SLOT	((__force oc_slot_t)~0U)
 
 static inline oc_block_t to_oblock(u64 n)
 {

@@ -133,7 +133,7 @@ static void index_circle_ends(struct kunit *test)
 	t->slots.next[from_slot(a)] = from_slot(b) + 1;
 	t->slots.next[from_slot(b)] = from_slot(a) + 1;
 	KUNIT_EXPECT_EQ(test, from_slot(oc_index_find(&t->ix, to_oblock(11))),
-			OPTCACHE_NO_SLOT);
+			from_slot(OC_NO_SLOT));
 }
 
 #define BLOCKS	700
@@ -251,7 +251,7 @@ static void index_smallest(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, oc_slots_init(&s, OPTCACHE_MIN_SLOTS), 0);
 	KUNIT_ASSERT_EQ(test, oc_index_init(&ix, &s), 0);
 	KUNIT_EXPECT_EQ(test, ix.nr_heads, 32U);
-	KUNIT_EXPECT_EQ(test, from_slot(oc_index_find(&ix, to_oblock(0))), OPTCACHE_NO_SLOT);
+	KUNIT_EXPECT_EQ(test, from_slot(oc_index_find(&ix, to_oblock(0))), from_slot(OC_NO_SLOT));
 	oc_index_exit(&ix);
 	oc_slots_exit(&s);
 }

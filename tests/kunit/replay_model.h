@@ -35,6 +35,8 @@ struct replay_test {
 
 	u64 word[NR];		/* now */
 	u64 snap[MAX_BLOCKS + 1][NR];	/* before blocks[i] */
+	struct oc_record intent[NR];	/* that stand; count 0: none */
+	struct oc_record intents[MAX_BLOCKS + 1][NR];
 	struct model_block blocks[MAX_BLOCKS];
 	u32 nr_blocks;		/* since the tail */
 	u64 epoch;
@@ -74,12 +76,17 @@ static void move_tail(struct replay_test *t)
 	t->used = 0;
 	t->nr_blocks = 0;
 	memcpy(t->snap[0], t->word, sizeof(t->word));
+	memcpy(t->intents[0], t->intent, sizeof(t->intent));
 }
+
+/* What stands must be before the tail no more. */
+static void resolve_intents(struct replay_test *t);
 
 static void checkpoint(struct replay_test *t)
 {
 	u32 nr;
 
+	resolve_intents(t);
 	for (nr = 0; nr < PAGES; nr++)
 		write_page(t, nr);
 	move_tail(t);
@@ -92,6 +99,12 @@ static void model_apply(struct replay_test *t, const struct oc_record *r)
 	for (i = 0; i < r->count; i++) {
 		u64 *word = &t->word[from_slot(r->slot) + i];
 
+		if (r->type == OPTCACHE_REC_INTENT) {
+			t->intent[from_slot(r->slot)] = *r;
+			continue;
+		}
+		if (r->type != OPTCACHE_REC_CLEAN)
+			t->intent[from_slot(r->slot) + i].count = 0;
 		if (r->type == OPTCACHE_REC_UNMAP)
 			*word = 0;
 		else if (r->type == OPTCACHE_REC_CLEAN)
@@ -127,6 +140,17 @@ static void add_end(struct replay_test *t, u8 type, u32 slot, u32 count)
 	add_record(t, &r);
 }
 
+/* Only of a slot that is free. */
+static void add_intent(struct replay_test *t, u32 slot, u64 lap, u8 valid, u32 crc)
+{
+	struct oc_record r = {
+		.type = OPTCACHE_REC_INTENT, .valid = valid, .slot = to_slot(slot), .count = 1,
+		.block = to_oblock(lap * 4096 + slot), .crc = crc,
+	};
+
+	add_record(t, &r);
+}
+
 static u32 block_size(u32 nr)
 {
 	return ALIGN(sizeof(struct optcache_journal_header) +
@@ -150,6 +174,16 @@ static void write_block(struct replay_test *t)
 	t->used += b->size;
 	t->offset = (t->offset + b->size) % RING;
 	memcpy(t->snap[++t->nr_blocks], t->word, sizeof(t->word));
+	memcpy(t->intents[t->nr_blocks], t->intent, sizeof(t->intent));
+}
+
+static void resolve_intents(struct replay_test *t)
+{
+	u32 i;
+
+	/* by records that the pages have, and that are behind the tail or nowhere */
+	for (i = 0; i < NR; i++)
+		t->intent[i].count = 0;
 }
 
 static void add_random(struct replay_test *t)
@@ -157,6 +191,11 @@ static void add_random(struct replay_test *t)
 	u32 count = test_below(&t->seed, 4) ? 1 : 1 + test_below(&t->seed, 256);
 	u32 slot = test_below(&t->seed, NR - count + 1);
 
+	if (!test_below(&t->seed, 3) && !t->word[slot] && !t->intent[slot].count) {
+		add_intent(t, slot, test_below(&t->seed, 100000),
+			   1 + test_below(&t->seed, 255), test_random(&t->seed));
+		return;
+	}
 	switch (test_below(&t->seed, 4)) {
 	case 0:
 		add_end(t, OPTCACHE_REC_UNMAP, slot, count);

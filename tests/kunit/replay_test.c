@@ -40,12 +40,25 @@ static void read_table(struct kunit *test)
 				0);
 }
 
-static void expect_words(struct kunit *test, const u64 *word)
+/* @intent: none of them has landed. */
+static void expect_words(struct kunit *test, const u64 *word, const struct oc_record *intent)
 {
 	struct replay_test *t = test->priv;
-	u32 i, mapped = 0, dirty = 0;
+	u32 i, mapped = 0, dirty = 0, dead = 0;
+	bool ending;
 
 	for (i = 0; i < NR; i++) {
+		if (intent[i].count) {
+			dead++;
+			KUNIT_ASSERT_EQ(test, t->slots.word[i],
+					oc_word_make(intent[i].block, intent[i].valid, OC_DEAD));
+			KUNIT_ASSERT_EQ(test, from_slot(oc_index_find_locked(&t->ix,
+									     intent[i].block,
+									     &ending)),
+					from_slot(OC_NO_SLOT));
+			KUNIT_ASSERT_TRUE(test, ending);
+			continue;
+		}
 		KUNIT_ASSERT_EQ(test, t->slots.word[i], word[i]);
 		if (!word[i])
 			continue;
@@ -55,7 +68,7 @@ static void expect_words(struct kunit *test, const u64 *word)
 	}
 	KUNIT_EXPECT_EQ(test, (u32)atomic64_read(&t->slots.nr_mapped), mapped);
 	KUNIT_EXPECT_EQ(test, (u32)atomic64_read(&t->slots.nr_dirty), dirty);
-	KUNIT_EXPECT_EQ(test, oc_slots_nr_free(&t->slots), NR - mapped);
+	KUNIT_EXPECT_EQ(test, oc_slots_nr_free(&t->slots), NR - mapped - dead);
 }
 
 /* Where a page is not marked as touched, the table already says what replay said. */
@@ -75,6 +88,26 @@ static void expect_touched(struct kunit *test)
 	}
 }
 
+/* Those that stand, in the order of their slots. */
+static void expect_intents(struct kunit *test, const struct oc_record *intent)
+{
+	struct replay_test *t = test->priv;
+	u32 i, n = 0;
+
+	for (i = 0; i < NR; i++) {
+		const struct oc_intent *in = &t->rp.intent[n];
+
+		if (!intent[i].count)
+			continue;
+		KUNIT_ASSERT_LT(test, n++, t->rp.nr_intents);
+		KUNIT_ASSERT_EQ(test, from_slot(in->slot), i);
+		KUNIT_ASSERT_EQ(test, from_oblock(in->block), from_oblock(intent[i].block));
+		KUNIT_ASSERT_EQ(test, in->valid, intent[i].valid);
+		KUNIT_ASSERT_EQ(test, in->crc, intent[i].crc);
+	}
+	KUNIT_EXPECT_EQ(test, t->rp.nr_intents, n);
+}
+
 /* Everything is read, and is as it was before block @cut. */
 static void expect_state(struct kunit *test, u32 cut)
 {
@@ -87,8 +120,10 @@ static void expect_state(struct kunit *test, u32 cut)
 	KUNIT_EXPECT_EQ(test, t->rp.lsn, cut < t->nr_blocks ? b->lsn : t->lsn);
 	KUNIT_EXPECT_EQ(test, t->rp.offset, cut < t->nr_blocks ? b->offset : t->offset);
 	KUNIT_EXPECT_EQ(test, t->rp.nr_records, t->rp.lsn - t->sb.tail_lsn);
+	KUNIT_ASSERT_EQ(test, oc_replay_collect(&t->rp), 0);
+	expect_intents(test, t->intents[cut]);
 	KUNIT_ASSERT_EQ(test, oc_replay_finish(&t->rp, &t->ix, &bad), 0);
-	expect_words(test, t->snap[cut]);
+	expect_words(test, t->snap[cut], t->intents[cut]);
 	expect_touched(test);
 }
 
@@ -339,7 +374,7 @@ static void replay_senseless(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		add_map(t, i, 1, i, true);
 	write_block(t);
-	disk[2].type |= OPTCACHE_REC_CRC;
+	disk[2].type |= 0x20;
 	oc_journal_seal(t->ring, 512, uuid, 1, 1, 3);
 	read_table(test);
 	KUNIT_EXPECT_EQ(test, read_journal(t), -EUCLEAN);
@@ -378,7 +413,7 @@ static void replay_lost(struct kunit *test)
 	read_table(test);
 	KUNIT_ASSERT_EQ(test, read_journal(t), -ENODATA);
 	KUNIT_EXPECT_EQ(test, oc_replay_finish(&t->rp, &t->ix, &bad), -EUCLEAN);
-	KUNIT_EXPECT_EQ(test, from_slot(bad), OPTCACHE_NO_SLOT);
+	KUNIT_EXPECT_EQ(test, from_slot(bad), from_slot(OC_NO_SLOT));
 }
 
 /* Any bytes: no error but the documented ones, and an end. */
@@ -420,7 +455,8 @@ static void lose_blocks(struct replay_test *t, u32 cut)
 	u32 i, at;
 
 	for (i = cut; i < t->nr_blocks; i++) {
-		at = test_below(&t->seed, t->blocks[i].size);
+		at = test_below(&t->seed, sizeof(struct optcache_journal_header) +
+				t->blocks[i].nr * sizeof(struct optcache_record));
 		if (i == cut)
 			t->ring[t->blocks[i].offset + at] ^= 0x55;
 		else if (test_below(&t->seed, 2))
@@ -433,6 +469,7 @@ static void next_run(struct replay_test *t, u32 cut)
 {
 	t->sb.epoch = ++t->epoch;
 	memcpy(t->word, t->snap[cut], sizeof(t->word));
+	memcpy(t->intent, t->intents[cut], sizeof(t->intent));
 	t->nr_blocks = cut;
 	t->lsn = t->rp.lsn;
 	t->offset = t->rp.offset;
@@ -462,6 +499,8 @@ static void replay_random(struct kunit *test)
 	}
 }
 
+#include "replay_intent.h"
+
 static struct kunit_case replay_cases[] = {
 	KUNIT_CASE(replay_nothing),
 	KUNIT_CASE(replay_each_type),
@@ -480,6 +519,13 @@ static struct kunit_case replay_cases[] = {
 	KUNIT_CASE(replay_lost),
 	KUNIT_CASE(replay_garbage),
 	KUNIT_CASE(replay_random),
+	KUNIT_CASE(intent_landed),
+	KUNIT_CASE(intent_decides),
+	KUNIT_CASE(intent_beats_late_map),
+	KUNIT_CASE(intent_against_dirty),
+	KUNIT_CASE(intent_resolved),
+	KUNIT_CASE(intent_and_page),
+	KUNIT_CASE(intent_of_used_slot),
 	{}
 };
 

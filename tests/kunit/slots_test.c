@@ -201,7 +201,8 @@ static void slots_pin_states(struct kunit *test)
 		bool current_version = state >= OC_FRESH && state <= OC_COPY;
 
 		KUNIT_EXPECT_EQ(test, oc_slot_pin_read(s, slot, BLOCK, 1), current_version);
-		KUNIT_EXPECT_EQ(test, oc_slot_pin_write(s, slot, BLOCK, 1), current_version);
+		KUNIT_EXPECT_EQ(test, oc_slot_pin_write(s, slot, BLOCK, 1),
+				current_version && state != OC_SEALED);
 	}
 }
 
@@ -257,15 +258,47 @@ static void slots_kill(struct kunit *test)
 
 /* ---- records, write-back --------------------------------------------- */
 
+static void slots_confirm(struct kunit *test)
+{
+	struct oc_slots *s = test->priv;
+	u32 state;
+
+	for (state = OC_FREE; state <= OC_GONE; state++) {
+		u64 word = oc_word_make(BLOCK, 0xff, state) | OC_WORD_DIRTY | OC_WORD_READER;
+		oc_slot_t slot = installed(test, word);
+
+		oc_slot_confirm(s, slot);
+		KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot),
+				state == OC_SEALED ? oc_word_with_state(word, OC_LIVE) : word);
+		KUNIT_EXPECT_FALSE(test, state == OC_SEALED &&
+				   !oc_slot_pin_write(s, slot, BLOCK, 1));
+	}
+}
+
+/* An INTENT that is taken back: nobody can hit the slot, and its end frees it. */
+static void slots_void(struct kunit *test)
+{
+	struct oc_slots *s = test->priv;
+	oc_slot_t slot;
+
+	KUNIT_ASSERT_EQ(test, oc_slots_alloc(s, 1, &slot), 1U);
+	oc_slot_void(s, slot, BLOCK);
+	expect_counts(test, 0, 0);
+	KUNIT_EXPECT_FALSE(test, oc_slot_pin_read(s, slot, BLOCK, 0));
+	KUNIT_EXPECT_TRUE(test, oc_slot_gone(s, slot));
+}
+
 static void slots_record_and_extend(struct kunit *test)
 {
 	struct oc_slots *s = test->priv;
 	oc_slot_t slot = installed(test, oc_word_make(BLOCK, 0x01, OC_FRESH));
 	u64 was;
 
-	KUNIT_EXPECT_EQ(test, oc_slot_record(s, slot), oc_word_make(BLOCK, 0x01, OC_LIVE));
+	KUNIT_EXPECT_EQ(test, oc_slot_record(s, slot), oc_word_make(BLOCK, 0x01, OC_SEALED));
 	KUNIT_EXPECT_EQ(test, oc_slot_record(s, slot), 0ULL);
-	KUNIT_EXPECT_EQ(test, oc_slot_extend(s, slot, 0x82), oc_word_make(BLOCK, 0x83, OC_LIVE));
+	oc_slot_confirm(s, slot);
+	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), oc_word_make(BLOCK, 0x01, OC_LIVE));
+	KUNIT_EXPECT_EQ(test, oc_slot_extend(s, slot, 0x82), oc_word_make(BLOCK, 0x83, OC_SEALED));
 	KUNIT_ASSERT_TRUE(test, oc_slot_kill(s, slot, 0, &was));
 	KUNIT_EXPECT_EQ(test, oc_slot_extend(s, slot, 0xff), 0ULL);
 	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), oc_word_make(BLOCK, 0x83, OC_DEAD));
@@ -395,6 +428,8 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_last_unpin_frees),
 	KUNIT_CASE(slots_gone_frees),
 	KUNIT_CASE(slots_kill),
+	KUNIT_CASE(slots_confirm),
+	KUNIT_CASE(slots_void),
 	KUNIT_CASE(slots_record_and_extend),
 	KUNIT_CASE(slots_copy_cleans),
 	KUNIT_CASE(slots_copy_fails),

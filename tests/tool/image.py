@@ -117,13 +117,13 @@ class Image:
         """records: (type, slot, block, valid, count); returns the offset behind"""
         body = b""
         for kind, slot, block, valid, count in records:
-            body += struct.pack("<IIIIBBBB", slot, 0xFFFFFFFF, 0, block & 0xFFFFFFFF,
-                                block >> 32, valid, kind, count - 1)
+            body += struct.pack("<IIIBBBB", slot, 0, block & 0xFFFFFFFF, block >> 32, valid,
+                                kind, count - 1)
         unit = self.sb["journal_unit"]
         size = size or -(-(48 + len(body)) // unit) * unit
         raw = struct.pack("<II16sQQHHI", 0x4C4A434F, 0, self.sb["uuid"], epoch, lsn,
                           len(records), size, 0) + body
-        self.write(self.journal_offset(offset), sealed(raw.ljust(size, b"\0"), 4))
+        self.write(self.journal_offset(offset), sealed(raw, 4).ljust(size, b"\0"))
         return (offset + size) % self.sb["journal_size"]
 
 

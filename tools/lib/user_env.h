@@ -215,6 +215,10 @@ static inline unsigned long find_next_zero_bit(const unsigned long *map, unsigne
 	return __user_find_next(map, size, from, ~0UL);
 }
 
+#define for_each_set_bit(bit, map, size)				\
+	for ((bit) = find_next_bit((map), (size), 0); (bit) < (size);	\
+	     (bit) = find_next_bit((map), (size), (bit) + 1))
+
 static inline unsigned int hweight_long(unsigned long w)
 {
 	return __builtin_popcountl(w);

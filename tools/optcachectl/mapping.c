@@ -92,6 +92,27 @@ static void replay(struct mapping *m)
 	}
 }
 
+/* What stands undecided at the journal's end: did the data arrive? */
+static void judge(struct mapping *m, const struct dev *d)
+{
+	struct oc_intent *in;
+	void *data;
+	u32 i;
+
+	if (oc_replay_collect(&m->rp) || !m->rp.nr_intents)
+		return;
+	data = dev_buffer(OPTCACHE_BLOCK_SIZE);
+	for (i = 0; i < m->rp.nr_intents; i++) {
+		in = &m->rp.intent[i];
+		if (!data || dev_read(d, data, OPTCACHE_BLOCK_SIZE,
+				      oc_slot_sector(&m->sb->geo, in->slot) << 9))
+			m->undecided++;
+		else
+			in->landed = oc_intent_landed(in, data);
+	}
+	free(data);
+}
+
 int mapping_load(struct mapping *m, const struct dev *d, const struct oc_super *sb,
 		 mapping_page_fn page, void *arg)
 {
@@ -119,6 +140,7 @@ int mapping_load(struct mapping *m, const struct dev *d, const struct oc_super *
 	m->journal_err = dev_read(d, m->journal, sb->geo.journal_size, sb->geo.journal_start);
 	if (!m->journal_err)
 		replay(m);
+	judge(m, d);
 	m->finish_err = oc_replay_finish(&m->rp, &m->index, &m->bad_slot);
 	return 0;
 

@@ -18,6 +18,7 @@ struct mapping {
 	char *journal;		/* the whole ring */
 	u64 journal_blocks;	/* replayed */
 	u64 bad_pages;
+	u64 undecided;		/* slots whose write was cut off, and cannot be read now */
 	int journal_err;	/* 0: read and replayed to its end */
 	int finish_err;
 	oc_slot_t bad_slot;	/* of finish_err */
@@ -40,7 +41,7 @@ void mapping_free(struct mapping *m);
 
 static inline bool mapping_damaged(const struct mapping *m)
 {
-	return m->bad_pages || m->journal_err || m->finish_err;
+	return m->bad_pages || m->journal_err || m->finish_err || m->undecided;
 }
 
 /* A run of slots that hold neighbouring blocks in the same state. */

@@ -4,9 +4,10 @@
 
 #include <linux/highmem.h>
 
-#define OC_BUFFERS		128
-#define OC_BUFFER_PAGES_MIN	OC_REGION_BLOCKS
+/* Pages: half a byte a slot, between these. */
+#define OC_BUFFER_PAGES_MIN	32
 #define OC_BUFFER_PAGES_MAX	1024
+#define OC_BUFFERS_MAX		128
 
 static struct oc_buffer *take(struct oc_buffer_pool *pool, u32 nr)
 {
@@ -98,6 +99,12 @@ struct oc_buffer *oc_buffer_get(struct oc_io *io, bool whole_blocks)
 	return b;
 }
 
+unsigned int oc_buffer_room(const struct oc_io *io)
+{
+	return io->core->buffers->max * OPTCACHE_SECTORS_PER_BLOCK -
+	       oc_sector_offset(io->bio->bi_iter.bi_sector);
+}
+
 void oc_buffer_copy_in(struct oc_buffer *b)
 {
 	copy(b, b->io->bio, &b->io->bio->bi_iter, true);
@@ -108,8 +115,7 @@ void oc_buffer_copy_out(struct oc_buffer *b)
 	copy(b, b->io->bio, &b->io->bio->bi_iter, false);
 }
 
-/* Offset and length in sectors of what block @i of the buffer holds. */
-static unsigned int part_of(const struct oc_buffer *b, u32 i, unsigned int *off)
+unsigned int oc_buffer_part(const struct oc_buffer *b, u32 i, unsigned int *off)
 {
 	sector_t end = oc_sector_offset(b->sector) + b->sectors;
 	unsigned int start = i * OPTCACHE_SECTORS_PER_BLOCK;
@@ -124,10 +130,10 @@ sector_t oc_buffer_add(const struct oc_buffer *b, struct bio *bio, u32 first, u3
 	u32 i;
 
 	for (i = first; i < first + nr; i++) {
-		len = part_of(b, i, &off);
+		len = oc_buffer_part(b, i, &off);
 		__bio_add_page(bio, b->page[i], len << SECTOR_SHIFT, off << SECTOR_SHIFT);
 	}
-	part_of(b, first, &off);
+	oc_buffer_part(b, first, &off);
 	return round_down(b->sector, OPTCACHE_SECTORS_PER_BLOCK) +
 	       first * OPTCACHE_SECTORS_PER_BLOCK + off;
 }
@@ -140,7 +146,7 @@ void oc_buffer_install(struct oc_buffer *b)
 	u32 i;
 
 	for (i = 0; i < b->run; i++) {
-		len = part_of(b, b->first + i, &off);
+		len = oc_buffer_part(b, b->first + i, &off);
 		oc_slot_install(&core->slots, slot_add(b->slot, i),
 				oc_word_make(oblock_add(block, i), oc_sector_mask(off, len),
 					     OC_FRESH));
@@ -163,15 +169,31 @@ size_t oc_buffers_bytes(const struct oc_core *core)
 {
 	const struct oc_buffer_pool *pool = core->buffers;
 
-	return pool ? sizeof(*pool) + pool->nr_buffers * sizeof(*pool->buffer) +
-		      (size_t)pool->nr_pages * PAGE_SIZE : 0;
+	if (!pool)
+		return 0;
+	return sizeof(*pool) + (size_t)pool->nr_pages * PAGE_SIZE +
+	       pool->nr_buffers * (sizeof(*pool->buffer) + pool->max * sizeof(*pool->page));
+}
+
+static int alloc_pages_of(struct oc_buffer_pool *pool, u32 nr)
+{
+	struct page *page;
+
+	for (; pool->nr_pages < nr; pool->nr_pages++, pool->nr_free++) {
+		page = alloc_page(GFP_KERNEL);
+		if (!page)
+			return -ENOMEM;
+		list_add(&page->lru, &pool->free);
+	}
+	return 0;
 }
 
 int oc_buffers_init(struct oc_core *core)
 {
+	u32 pages = clamp_t(u32, core->slots.nr / (2 * PAGE_SIZE), OC_BUFFER_PAGES_MIN,
+			    OC_BUFFER_PAGES_MAX);
 	struct oc_buffer_pool *pool;
-	struct page *page;
-	u32 i, pages;
+	u32 i;
 
 	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
 	if (!pool)
@@ -181,28 +203,19 @@ int oc_buffers_init(struct oc_core *core)
 	INIT_LIST_HEAD(&pool->idle);
 	INIT_LIST_HEAD(&pool->free);
 	init_waitqueue_head(&pool->wait);
-	pool->buffer = kvcalloc(OC_BUFFERS, sizeof(*pool->buffer), GFP_KERNEL);
-	if (!pool->buffer)
+	pool->max = min_t(u32, pages, OC_REGION_BLOCKS);
+	pool->nr_buffers = min_t(u32, pages, OC_BUFFERS_MAX);
+	pool->nr_idle = pool->nr_buffers;
+	pool->buffer = kvcalloc(pool->nr_buffers, sizeof(*pool->buffer), GFP_KERNEL);
+	pool->page = kvcalloc(pool->nr_buffers * pool->max, sizeof(*pool->page), GFP_KERNEL);
+	if (!pool->buffer || !pool->page)
 		return -ENOMEM;
-	for (i = 0; i < OC_BUFFERS; i++) {
+	for (i = 0; i < pool->nr_buffers; i++) {
 		pool->buffer[i].core = core;
+		pool->buffer[i].page = pool->page + i * pool->max;
 		list_add(&pool->buffer[i].list, &pool->idle);
 	}
-	pool->nr_buffers = OC_BUFFERS;
-	pool->nr_idle = OC_BUFFERS;
-
-	/* a quarter byte a slot, but enough for one large bio */
-	pages = clamp_t(u32, core->slots.nr / (4 * PAGE_SIZE), OC_BUFFER_PAGES_MIN,
-			OC_BUFFER_PAGES_MAX);
-	for (i = 0; i < pages; i++) {
-		page = alloc_page(GFP_KERNEL);
-		if (!page)
-			return -ENOMEM;
-		list_add(&page->lru, &pool->free);
-		pool->nr_free++;
-		pool->nr_pages++;
-	}
-	return 0;
+	return alloc_pages_of(pool, pages);
 }
 
 void oc_buffers_exit(struct oc_core *core)
@@ -214,6 +227,7 @@ void oc_buffers_exit(struct oc_core *core)
 		return;
 	list_for_each_entry_safe(page, next, &pool->free, lru)
 		__free_page(page);
+	kvfree(pool->page);
 	kvfree(pool->buffer);
 	kfree(pool);
 	core->buffers = NULL;

@@ -26,7 +26,7 @@ struct oc_buffer {
 	blk_status_t cache_status;
 	struct work_struct work;
 	u32 nr;				/* pages */
-	struct page *page[OC_REGION_BLOCKS];
+	struct page **page;
 };
 
 struct oc_buffer_pool {
@@ -37,8 +37,10 @@ struct oc_buffer_pool {
 	u32 nr_pages;
 	u32 nr_idle;
 	u32 nr_buffers;
+	u32 max;			/* pages of the largest buffer */
 	wait_queue_head_t wait;		/* all are idle */
 	struct oc_buffer *buffer;
+	struct page **page;		/* max a buffer */
 };
 
 int oc_buffers_init(struct oc_core *core);
@@ -53,9 +55,14 @@ void oc_buffers_drain(struct oc_core *core);
  * Any context.  NULL if none is free.
  */
 struct oc_buffer *oc_buffer_get(struct oc_io *io, bool whole_blocks);
+/* Sectors from the start of @io on that a buffer has room for. */
+unsigned int oc_buffer_room(const struct oc_io *io);
 void oc_buffer_copy_in(struct oc_buffer *b);	/* from the bio of b->io */
 void oc_buffer_copy_out(struct oc_buffer *b);	/* to it */
 void oc_buffer_put(struct oc_buffer *b);
+
+/* Sectors, and where they start in it, of what block @i of the buffer holds. */
+unsigned int oc_buffer_part(const struct oc_buffer *b, u32 i, unsigned int *off);
 
 /* Add blocks @first .. @first + @nr - 1 of the buffer to @bio.  Return: sector of the first. */
 sector_t oc_buffer_add(const struct oc_buffer *b, struct bio *bio, u32 first, u32 nr);

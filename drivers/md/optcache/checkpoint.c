@@ -4,7 +4,8 @@
  * move the journal's tail.
  *
  * A sweep:
- *	1. note where the next journal block will go: the new tail
+ *	1. note where the next journal block will go: the new tail.  No INTENT before it may
+ *	   be open, as no page knows of them: wait for the MAPs and UNMAPs that follow
  *	2. for each dirty page: under the journal's lock encode it from the slots; it now
  *	   equals all records below head_lsn = n, no more and no less
  *	3. wait until the journal is durable up to n (write-ahead), write the page to
@@ -22,7 +23,9 @@
 
 #include <linux/device-mapper.h>
 
-#define OC_BATCH	32	/* pages in flight */
+/* Pages in flight: the 128th part of all, between these. */
+#define OC_BATCH_MIN	4
+#define OC_BATCH_MAX	32
 
 struct page_write {
 	struct bio bio;
@@ -43,7 +46,8 @@ struct oc_checkpoint {
 	atomic_t in_flight;
 	struct completion done;
 	blk_status_t status;
-	struct page_write *write;	/* OC_BATCH */
+	u32 batch;
+	struct page_write *write;	/* batch of them */
 };
 
 void oc_checkpoint_dirty(struct oc_core *core, oc_slot_t slot)
@@ -157,7 +161,7 @@ static int sweep(struct oc_checkpoint *ck)
 	for_each_set_bit(page, ck->dirty, ck->nr_pages) {
 		ck->write[n].nr = page;
 		encode(ck, &ck->write[n]);
-		if (++n < OC_BATCH)
+		if (++n < ck->batch)
 			continue;
 		r = write_batch(ck, n);
 		if (r)
@@ -182,7 +186,10 @@ int oc_checkpoint_run(struct oc_core *core, bool clean_stop)
 	freed = j->used;
 	spin_unlock_irq(&j->lock);
 
+	oc_journal_wait_intents(j);
 	r = sweep(ck);
+	if (!r)
+		r = oc_journal_sync(j);	/* what follows those INTENTs, if no page did it */
 	if (!r)
 		r = oc_super_set_tail(core, lsn, offset, clean_stop);
 	if (r) {
@@ -239,10 +246,11 @@ int oc_checkpoint_init(struct oc_core *core)
 	ck->dirty = kvcalloc(BITS_TO_LONGS(ck->nr_pages), sizeof(long), GFP_KERNEL);
 	ck->place = kvcalloc(BITS_TO_LONGS(ck->nr_pages), sizeof(long), GFP_KERNEL);
 	ck->seq = kvcalloc(ck->nr_pages, sizeof(*ck->seq), GFP_KERNEL);
-	ck->write = kcalloc(OC_BATCH, sizeof(*ck->write), GFP_KERNEL);
+	ck->batch = clamp_t(u32, ck->nr_pages / 128, OC_BATCH_MIN, OC_BATCH_MAX);
+	ck->write = kcalloc(ck->batch, sizeof(*ck->write), GFP_KERNEL);
 	if (!ck->dirty || !ck->place || !ck->seq || !ck->write)
 		return -ENOMEM;
-	for (i = 0; i < OC_BATCH; i++) {
+	for (i = 0; i < ck->batch; i++) {
 		ck->write[i].ck = ck;
 		ck->write[i].page = (void *)get_zeroed_page(GFP_KERNEL);
 		if (!ck->write[i].page)
@@ -259,7 +267,7 @@ void oc_checkpoint_exit(struct oc_core *core)
 	if (!ck)
 		return;
 	cancel_work_sync(&ck->work);
-	for (i = 0; ck->write && i < OC_BATCH; i++)
+	for (i = 0; ck->write && i < ck->batch; i++)
 		free_page((unsigned long)ck->write[i].page);
 	kfree(ck->write);
 	kvfree(ck->seq);
@@ -284,7 +292,8 @@ size_t oc_checkpoint_slot_bytes(const struct oc_core *core)
 
 size_t oc_checkpoint_bytes(const struct oc_core *core)
 {
-	return core->checkpoint ? sizeof(*core->checkpoint) +
-				  OC_BATCH * (PAGE_SIZE + sizeof(struct page_write)) +
-				  oc_checkpoint_slot_bytes(core) : 0;
+	const struct oc_checkpoint *ck = core->checkpoint;
+
+	return ck ? sizeof(*ck) + ck->batch * (PAGE_SIZE + sizeof(*ck->write)) +
+		    oc_checkpoint_slot_bytes(core) : 0;
 }

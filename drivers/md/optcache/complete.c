@@ -54,8 +54,7 @@ static void restore(struct oc_io *io)
 		bio->bi_opf |= REQ_FUA;
 }
 
-/* Send the bio again, as it came. */
-static bool route_again(struct oc_io *io, u8 flags)
+void oc_io_route_again(struct oc_io *io, u8 flags)
 {
 	restore(io);
 	io->flags |= flags;
@@ -63,7 +62,6 @@ static bool route_again(struct oc_io *io, u8 flags)
 	io->credits = 0;
 	io->bypass = false;
 	oc_defer(io);
-	return false;
 }
 
 #define OC_HASTY	(REQ_RAHEAD | REQ_FAILFAST_MASK)
@@ -73,16 +71,13 @@ static bool is_media_error(blk_status_t status)
 	return status != BLK_STS_OK && status != BLK_STS_AGAIN;
 }
 
-/* A write reached the cache.  FUA: its mapping must be durable too. */
-static bool finish_write(struct oc_io *io, blk_status_t *status)
+bool oc_io_finish_write(struct oc_io *io, blk_status_t *status)
 {
-	struct oc_journal *j = &io->core->journal;
-
-	if (!(io->flags & OC_IO_FUA) || oc_journal_settled(j))
+	if (!(io->flags & OC_IO_FUA))
 		return true;
 	io->flags |= OC_IO_FINISH;
 	io->status = BLK_STS_OK;
-	switch (oc_journal_wait_io(j, io)) {
+	switch (oc_journal_wait_io(&io->core->journal, io)) {
 	case OC_PENDING:
 		return false;
 	case OC_NEVER:
@@ -110,28 +105,34 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 	if (io->bio->bi_opf & OC_HASTY) {
 		/* read-ahead is not retried below: a reset controller is enough to fail it */
 		io->bio->bi_opf &= ~OC_HASTY;
-		return route_again(io, 0);
+		oc_io_route_again(io, 0);
+		return false;
 	}
 	oc_core_degrade(core, OC_DEGRADED, "reading the cache device failed");
 	if (io->flags & OC_IO_NOCACHE) {
 		oc_lost_add(core, oc_sector_block(io->iter.bi_sector));
 		return true;
 	}
-	return route_again(io, OC_IO_NOCACHE);
+	oc_io_route_again(io, OC_IO_NOCACHE);
+	return false;
 }
 
-static bool end_write_hit(struct oc_io *io, blk_status_t *status)
+/* In place: where it went is mapped durably already. */
+static void end_write_hit(struct oc_io *io, blk_status_t status)
 {
 	unpin_run(io, true);
-	if (likely(!*status)) {
+	if (likely(!status)) {
 		oc_lost_remove(io->core, oc_sector_block(io->iter.bi_sector), io->nr);
-		return finish_write(io, status);
-	}
-	if (is_media_error(*status)) {
+	} else if (is_media_error(status)) {
 		oc_count(io->core, cache_errors);
 		oc_core_degrade(io->core, OC_DEGRADED, "writing the cache device failed");
 	}
-	return true;
+}
+
+/* FUA data does not stay in a volatile cache. */
+static unsigned int unflushed(const struct oc_io *io)
+{
+	return io->flags & OC_IO_FUA ? 0 : OC_UNFLUSHED;
 }
 
 static bool end_extend(struct oc_io *io, blk_status_t *status)
@@ -147,7 +148,9 @@ static bool end_extend(struct oc_io *io, blk_status_t *status)
 				      oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
 						     io->iter.bi_size >> SECTOR_SHIFT));
 		if (word) {
-			oc_journal_map(j, io->slot, word);
+			oc_journal_map(j, io->slot, word, OC_WANTED | unflushed(io));
+			io->lsn = j->head_lsn;
+			oc_journal_done(j, io->lsn);
 			io->credits--;
 		}
 		oc_journal_unlock(j, flags);
@@ -155,10 +158,15 @@ static bool end_extend(struct oc_io *io, blk_status_t *status)
 	oc_io_return_credits(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
-	return end_write_hit(io, status);
+	end_write_hit(io, *status);
+	return *status || oc_io_finish_write(io, status);
 }
 
-/* The old version of @block, if any, makes room for a new one.  Journal lock held. */
+/*
+ * The old version of @block, if any, makes room for a new one.  The record comes before
+ * the new one's MAP, so when the journal is cut between both, the block falls back to the
+ * origin; it was clean there, hence the same bytes.  Journal lock held.
+ */
 static void supersede(struct oc_io *io, oc_block_t block)
 {
 	struct oc_core *core = io->core;
@@ -169,47 +177,56 @@ static void supersede(struct oc_io *io, oc_block_t block)
 	old = oc_index_find_locked(&core->index, block, &ending);
 	if (old == OC_NO_SLOT || !oc_slot_kill(&core->slots, old, ~0U, &was))
 		return;
-	if (oc_word_state(was) == OC_FRESH)
-		return;		/* never recorded; fresh.c frees it */
-	oc_journal_unmap(&core->journal, old);
+	/* a FRESH one was never recorded; fresh.c frees it */
+	if (oc_word_state(was) == OC_FRESH || core->journal.failed)
+		return;
+	oc_journal_unmap(&core->journal, old, 0);
 	io->credits--;
 }
 
-/*
- * New versions are on the cache device: map them.  The UNMAP of an old one comes
- * first, so when the journal is cut between both, the block falls back to the
- * origin; it was clean there, hence the same bytes.
- * Return: false when the journal has failed: they would never become durable.
- */
-static bool map_new(struct oc_io *io)
+/* Map a new version.  Its record, if there can be one.  Journal lock held. */
+static void map_one(struct oc_io *io, oc_slot_t slot, oc_block_t block, u8 valid,
+		    unsigned int how)
+{
+	struct oc_core *core = io->core;
+	u64 word = oc_word_make(block, valid, OC_SEALED) | OC_WORD_DIRTY | OC_WORD_HOT;
+
+	supersede(io, block);
+	oc_slot_install(&core->slots, slot, word);
+	oc_index_insert(&core->index, slot);
+	if (core->journal.failed)
+		return;
+	oc_journal_map(&core->journal, slot, word, how);
+	io->credits--;
+}
+
+bool oc_io_map_new(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
 	oc_block_t block = oc_sector_block(io->iter.bi_sector);
 	unsigned int off = oc_sector_offset(io->iter.bi_sector);
 	unsigned int left = io->iter.bi_size >> SECTOR_SHIFT, len;
+	bool intent = io->kind == OC_IO_INTENT;
 	unsigned long flags;
-	oc_slot_t slot;
-	u64 word;
 	u32 i;
 
 	WRITE_ONCE(core->ever_dirty, true);
 	oc_journal_lock(j, flags);
-	if (j->failed) {
+	if (j->failed && !intent) {
 		oc_journal_unlock(j, flags);
 		return false;
 	}
 	for (i = 0; i < io->nr; i++, left -= len, off = 0) {
 		len = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
-		slot = slot_add(io->slot, i);
-		word = oc_word_make(oblock_add(block, i), oc_sector_mask(off, len), OC_LIVE) |
-		       OC_WORD_DIRTY | OC_WORD_HOT;
-		supersede(io, oblock_add(block, i));
-		oc_slot_install(&core->slots, slot, word);
-		oc_index_insert(&core->index, slot);
-		oc_journal_map(j, slot, word);
-		io->credits--;
+		map_one(io, slot_add(io->slot, i), oblock_add(block, i),
+			oc_sector_mask(off, len), unflushed(io) | (intent ? 0 : OC_WANTED));
 	}
+	if (intent)
+		oc_journal_close_intents(j, io->generation);
+	else
+		io->lsn = j->head_lsn;
+	oc_journal_done(j, io->lsn);
 	oc_journal_unlock(j, flags);
 	return true;
 }
@@ -217,8 +234,7 @@ static bool map_new(struct oc_io *io)
 static bool end_new(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_core *core = io->core;
-
-	bool mapped = !*status && map_new(io);
+	bool mapped = !*status && oc_io_map_new(io);
 
 	if (!mapped)
 		oc_slots_free(&core->slots, io->slot, io->nr);
@@ -227,14 +243,16 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 		oc_count(core, cache_errors);
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
 	}
-	if (!mapped && *status != BLK_STS_AGAIN)
-		return route_again(io, OC_IO_NOCACHE);
+	if (!mapped && *status != BLK_STS_AGAIN) {
+		oc_io_route_again(io, OC_IO_NOCACHE);
+		return false;
+	}
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
 	if (*status)
 		return true;
 	oc_writeback_kick(core);
-	return finish_write(io, status);
+	return oc_io_finish_write(io, status);
 }
 
 static bool end_miss(struct oc_io *io, blk_status_t status)
@@ -285,7 +303,7 @@ bool oc_io_end(struct oc_io *io, blk_status_t *status)
 		done = end_read_hit(io, *status);
 		break;
 	case OC_IO_WRITE_HIT:
-		done = end_write_hit(io, status);
+		end_write_hit(io, *status);
 		break;
 	case OC_IO_EXTEND:
 		done = end_extend(io, status);
@@ -305,7 +323,9 @@ bool oc_io_end(struct oc_io *io, blk_status_t *status)
 	case OC_IO_FLUSH:
 		done = !is_media_error(*status);
 		if (!done)	/* does it matter?  The worker knows */
-			oc_flush_queue(io->core, io);
+			oc_flush_queue(io);
+		else if (!*status)
+			oc_journal_covered(&io->core->journal, io->lsn);
 		break;
 	default:
 		break;

@@ -280,7 +280,7 @@ static u32 gather(struct oc_copier *cp, bool force)
 {
 	struct oc_core *core = cp->core;
 	/* on a small cache leave credits to those who write meanwhile */
-	u32 share = clamp_t(u32, core->journal.pending_max / 4, 1, OC_COPY_ITEMS);
+	u32 share = clamp_t(u32, core->journal.pending_max / 4, 1, cp->max_items);
 	struct oc_copy_run *run = cp->run;
 	u32 credits = 0;
 
@@ -319,12 +319,12 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 	cp->wait = wait;
 	if (cp->pos == cp->order.nr) {
 		cp->pos = 0;
+		/* what is SEALED becomes LIVE, and may be copied */
+		if (!oc_failed(core))
+			oc_journal_sync(j);
 		if (!oc_order_collect(&cp->order, &core->slots, force))
 			return -EAGAIN;
 	}
-	/* mappings that never became durable must not reach the origin, see step 3 */
-	if (oc_failed(core) && !oc_journal_settled(j))
-		return -EROFS;
 	credits = gather(cp, force);
 	if (!cp->nr_items) {
 		oc_journal_unreserve(j, credits);
@@ -334,11 +334,8 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 	 * When the journal has failed the blocks are saved all the same.  They stay
 	 * dirty, as they are on the device.
 	 */
-	r = oc_failed(core) ? 0 : oc_journal_sync(j);
-	if (!r) {
-		copy(cp);
-		r = oc_origin_flush(core);
-	}
+	copy(cp);
+	r = oc_origin_flush(core);
 	clean = end_copies(cp, !r && !oc_failed(core));
 	oc_journal_unreserve(j, credits - clean);
 	oc_count_add(core, writeback_blocks, clean);
@@ -361,26 +358,36 @@ void oc_copier_rewind(struct oc_copier *cp)
 
 int oc_copier_init(struct oc_copier *cp, struct oc_core *core)
 {
-	unsigned int i;
-	int r;
+	u32 i;
 
 	cp->core = core;
 	init_completion(&cp->done);
 	init_completion(&cp->granted);
-	r = oc_order_init(&cp->order, clamp_t(u32, core->slots.nr / 64, 64, OC_COPY_ORDER));
-	for (i = 0; !r && i < OC_COPY_ITEMS; i++) {
+	cp->max_items = clamp_t(u32, core->slots.nr / (2 * PAGE_SIZE), OC_COPY_ITEMS_MIN,
+				OC_COPY_ITEMS_MAX);
+	cp->item = kvcalloc(cp->max_items, sizeof(*cp->item), GFP_KERNEL);
+	if (!cp->item)
+		return -ENOMEM;
+	for (i = 0; i < cp->max_items; i++) {
 		cp->item[i].page = alloc_page(GFP_KERNEL);
 		if (!cp->item[i].page)
-			r = -ENOMEM;
+			return -ENOMEM;
 	}
-	return r;
+	return oc_order_init(&cp->order, cp->max_items * OC_COPY_BATCHES);
 }
 
 void oc_copier_exit(struct oc_copier *cp)
 {
-	unsigned int i;
+	u32 i;
 
-	for (i = 0; i < OC_COPY_ITEMS && cp->item[i].page; i++)
+	for (i = 0; cp->item && i < cp->max_items && cp->item[i].page; i++)
 		__free_page(cp->item[i].page);
+	kvfree(cp->item);
 	oc_order_exit(&cp->order);
+}
+
+size_t oc_copier_bytes(const struct oc_copier *cp)
+{
+	return cp->max_items * (PAGE_SIZE + sizeof(*cp->item)) +
+	       cp->order.max * sizeof(*cp->order.item);
 }

@@ -21,9 +21,11 @@
 
 #include "core.h"
 
-#define OC_COPY_ITEMS	512		/* blocks a batch */
-#define OC_COPY_RUNS	64
-#define OC_COPY_ORDER	8192		/* blocks collected by one scan */
+/* Blocks a batch: half a byte of buffer a slot, between these. */
+#define OC_COPY_ITEMS_MIN	32
+#define OC_COPY_ITEMS_MAX	512
+#define OC_COPY_RUNS		64
+#define OC_COPY_BATCHES		16	/* collected by one scan */
 
 struct oc_copy_item {
 	oc_block_t block;
@@ -47,8 +49,8 @@ struct oc_copier {
 	u32 skipped;			/* busy blocks of this pass */
 	u64 cleaned;			/* blocks of this pass */
 
-	u32 nr_items, nr_runs;
-	struct oc_copy_item item[OC_COPY_ITEMS];
+	u32 nr_items, max_items, nr_runs;
+	struct oc_copy_item *item;
 	struct oc_copy_run run[OC_COPY_RUNS];
 
 	atomic_t in_flight;
@@ -58,6 +60,7 @@ struct oc_copier {
 
 int oc_copier_init(struct oc_copier *cp, struct oc_core *core);
 void oc_copier_exit(struct oc_copier *cp);
+size_t oc_copier_bytes(const struct oc_copier *cp);	/* beside the struct itself */
 
 /* Begin a new pass, from block 0. */
 void oc_copier_rewind(struct oc_copier *cp);

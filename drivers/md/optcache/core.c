@@ -100,7 +100,7 @@ static struct oc_core *core_alloc(void)
 	core->super_next = kzalloc(sizeof(*core->super_next), GFP_KERNEL);
 	if (oc_journal_init(&core->journal, core) || !core->stats || !core->super_page ||
 	    !core->super_next || alloc_workqueues(core) ||
-	    bioset_init(&core->bs, BIO_POOL_SIZE * 16, 0, BIOSET_NEED_BVECS)) {
+	    bioset_init(&core->bs, BIO_POOL_SIZE * 4, 0, BIOSET_NEED_BVECS)) {
 		core_free(core);
 		return NULL;
 	}
@@ -336,7 +336,9 @@ static int core_load(struct oc_core *core, const struct oc_options *table)
 		r = -ENOMEM;
 	if (r)
 		return r;
-	core->ever_dirty = atomic64_read(&core->slots.nr_dirty);
+	/* an INTENT that replay rejected would count again if its UNMAP were lost */
+	core->ever_dirty = atomic64_read(&core->slots.nr_dirty) ||
+			   !oc_journal_settled(&core->journal);
 	core->stuck_dirty = false;
 	/* the first time ever there can be no older image of it anywhere */
 	core->armed = !core->super.generation;
@@ -454,7 +456,7 @@ void oc_core_suspend(struct oc_core *core)
 		if (atomic64_read(&core->origin_state.writes) != core->origin_state.flushed)
 			oc_origin_flush(core);
 		flush_work(&core->fresh.work);
-		oc_journal_idle(&core->journal);
+		oc_journal_sync(&core->journal);
 		oc_checkpoint_stop(core);
 		oc_checkpoint_run(core, true);
 	}

@@ -128,6 +128,7 @@ struct oc_core {
 	spinlock_t flush_lock;
 	struct list_head flushing;	/* oc_io of flush bios */
 	bool flush_wanted;		/* the origin should be flushed for our own sake */
+	u32 durable_writes;		/* new blocks still to be written with INTENTs, see intent.c */
 	struct work_struct flush_work;
 	struct mutex flushed_lock;	/* origin_state.flushed */
 
@@ -256,8 +257,6 @@ static inline void oc_evict_kick(struct oc_core *core)
 }
 
 /* ---- flush.c ---- */
-int oc_flush_map(struct oc_core *core, struct oc_io *io);
-void oc_flush_queue(struct oc_core *core, struct oc_io *io);	/* any context */
 void oc_flush_work(struct work_struct *work);
 void oc_origin_flush_kick(struct oc_core *core);
 int oc_origin_flush(struct oc_core *core);	/* sleeps */

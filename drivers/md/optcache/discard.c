@@ -117,7 +117,7 @@ int oc_discard_route(struct oc_io *io)
 	if (oc_failed(core))
 		goto refuse;	/* perhaps in memory only */
 	io->flags |= OC_IO_ENDED;
-	switch (oc_journal_wait_io(&core->journal, io)) {
+	switch (oc_journal_wait_all(&core->journal, io)) {
 	case OC_DURABLE:
 		return send(io);
 	case OC_PENDING:

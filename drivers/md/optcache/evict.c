@@ -22,10 +22,11 @@ static u32 evict(struct oc_core *core, const oc_slot_t *victim, u32 nr)
 	oc_journal_lock(j, flags);
 	for (i = 0; i < nr; i++) {
 		word = oc_slot_read(&core->slots, victim[i]);
-		if (oc_word_state(word) != OC_LIVE || word & OC_WORD_DIRTY ||
+		if (!oc_word_current(word) || oc_word_state(word) == OC_FRESH ||
+		    word & OC_WORD_DIRTY ||
 		    !oc_slot_kill(&core->slots, victim[i], 0, &was))
 			continue;
-		oc_journal_unmap(j, victim[i]);
+		oc_journal_unmap(j, victim[i], OC_WANTED);
 		trace_optcache_evict(core, victim[i], was);
 		done++;
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Flushes.  A flush is done when
- *	- every record of a write that completed before it is durable,
+ *	- the records that writes completed before it depend on are durable,
  *	- the cache device has been flushed after them, if it has a volatile cache,
  *	- the origin has been flushed, if a write reached it since its last flush.
  *
- * When only the second is left to do, the bio goes straight to the cache device (which
- * ends it at once when it has nothing to flush).  Otherwise a worker serves all flushes
- * that wait as one group: those that come meanwhile form the next group, because
+ * As long as the origin owes nothing, the bio waits for the journal, often for nothing, and
+ * goes to the cache device, if that has a volatile cache.  Otherwise a worker serves all
+ * flushes that wait as one group: those that come meanwhile form the next group, because
  * what completes while a flush is under way is not covered by it (hazard 7).
  *
  * Does the origin owe a flush?  origin_state counts its completed writes, and keeps
@@ -27,28 +27,68 @@ static bool origin_clean(struct oc_core *core)
 	       READ_ONCE(core->origin_state.user_flushed);
 }
 
-void oc_flush_queue(struct oc_core *core, struct oc_io *io)
+void oc_flush_queue(struct oc_io *io)
 {
+	struct oc_core *core = io->core;
 	unsigned long flags;
 
+	io->kind = OC_IO_IDLE;
 	spin_lock_irqsave(&core->flush_lock, flags);
 	list_add_tail(&io->list, &core->flushing);
 	spin_unlock_irqrestore(&core->flush_lock, flags);
 	queue_work(core->bg_wq, &core->flush_work);
 }
 
-int oc_flush_map(struct oc_core *core, struct oc_io *io)
+/* The journal is durable as far as needed: the device's own cache is what is left. */
+static int flush_cache(struct oc_io *io)
 {
+	struct oc_core *core = io->core;
+
+	if (!bdev_write_cache(core->cache)) {
+		oc_io_finish(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	io->lsn = oc_journal_flushing(&core->journal);
+	bio_set_dev(io->bio, core->cache);
+	return DM_MAPIO_REMAPPED;
+}
+
+int oc_flush_map(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+
 	oc_count(core, flushes);
 	trace_optcache_flush(io);
 	oc_stream_flush(&core->streams);
-	if (oc_journal_settled(&core->journal) && origin_clean(core) &&
-	    !oc_failed(core)) {
-		io->kind = OC_IO_FLUSH;
-		bio_set_dev(io->bio, core->cache);
-		return DM_MAPIO_REMAPPED;
+	oc_intent_expect(core);
+	if (!origin_clean(core)) {
+		oc_flush_queue(io);
+		return DM_MAPIO_SUBMITTED;
 	}
-	oc_flush_queue(core, io);
+	io->kind = OC_IO_FLUSH;
+	io->status = BLK_STS_OK;
+	/* nothing but to answer when the journal is durable */
+	if (!bdev_write_cache(core->cache))
+		io->flags |= OC_IO_FINISH;
+	switch (oc_journal_wait_done(&core->journal, io)) {
+	case OC_DURABLE:
+		if (!oc_failed(core))
+			return flush_cache(io);
+		fallthrough;
+	case OC_NEVER:
+		oc_flush_queue(io);
+		fallthrough;
+	case OC_PENDING:
+		break;
+	}
+	return DM_MAPIO_SUBMITTED;
+}
+
+int oc_flush_route(struct oc_io *io)
+{
+	if (!io->status)
+		return flush_cache(io);
+	oc_flush_queue(io);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -84,15 +124,19 @@ int oc_origin_flush(struct oc_core *core)
 static blk_status_t flush_all(struct oc_core *core, bool wanted, bool cache_too)
 {
 	int r = 0, r2 = 0;
+	u64 lsn;
 
 	if (!origin_clean(core) || wanted)
 		r = oc_origin_flush(core);
 	if (!cache_too)
 		return BLK_STS_OK;
-	r2 = oc_journal_sync(&core->journal);
+	r2 = oc_journal_sync_done(&core->journal);
+	lsn = oc_journal_flushing(&core->journal);
 	if (!r2)
 		r2 = blkdev_issue_flush(core->cache);
-	if (r2) {
+	if (!r2) {
+		oc_journal_covered(&core->journal, lsn);
+	} else {
 		oc_count(core, cache_errors);
 		/* if nothing is dirty the origin alone holds everything */
 		if (core->journal.failed ? !core->stuck_dirty :

@@ -337,26 +337,37 @@ void oc_record_encode(const struct oc_record *r, struct optcache_record *disk)
 {
 	memset(disk, 0, sizeof(*disk));
 	disk->slot = cpu_to_le32(from_slot(r->slot));
-	disk->pred = cpu_to_le32(OPTCACHE_NO_SLOT);
 	disk->type = r->type;
 	disk->count = r->count - 1;
-	if (r->type != OPTCACHE_REC_MAP)
+	if (r->type != OPTCACHE_REC_MAP && r->type != OPTCACHE_REC_INTENT)
 		return;
 	disk->block_lo = cpu_to_le32((u32)from_oblock(r->block));
 	disk->block_hi = from_oblock(r->block) >> 32;
 	disk->valid = r->valid;
-	if (r->dirty)
+	if (r->type == OPTCACHE_REC_INTENT)
+		disk->crc = cpu_to_le32(r->crc);
+	else if (r->dirty)
 		disk->type |= OPTCACHE_REC_DIRTY;
 }
 
 /* A record knows slots and blocks that exist, and nothing that its type does not use. */
 static bool record_sane(const struct oc_record *r, const struct oc_geometry *geo)
 {
+	const bool mapping = r->valid && from_oblock(r->block) + r->count <= origin_blocks(geo);
+
 	if (from_slot(r->slot) >= geo->nr_slots || r->count > geo->nr_slots - from_slot(r->slot))
 		return false;
-	if (r->type != OPTCACHE_REC_MAP)
-		return !r->dirty && !r->valid && !from_oblock(r->block);
-	return r->valid && from_oblock(r->block) + r->count <= origin_blocks(geo);
+	switch (r->type) {
+	case OPTCACHE_REC_MAP:
+		return mapping && !r->crc;
+	case OPTCACHE_REC_INTENT:
+		return mapping && !r->dirty && r->count == 1;
+	case OPTCACHE_REC_UNMAP:
+	case OPTCACHE_REC_CLEAN:
+		return !r->dirty && !r->valid && !r->crc && !from_oblock(r->block);
+	default:
+		return false;
+	}
 }
 
 int oc_record_decode(struct oc_record *r, const struct optcache_record *disk,
@@ -368,26 +379,24 @@ int oc_record_decode(struct oc_record *r, const struct optcache_record *disk,
 	r->slot = to_slot(le32_to_cpu(disk->slot));
 	r->block = to_oblock((u64)disk->block_hi << 32 | le32_to_cpu(disk->block_lo));
 	r->count = disk->count + 1;
+	r->crc = le32_to_cpu(disk->crc);
 
 	if (disk->type & ~(OPTCACHE_REC_TYPE_MASK | OPTCACHE_REC_DIRTY))
 		return -EUCLEAN;
-	if (le32_to_cpu(disk->pred) != OPTCACHE_NO_SLOT || le32_to_cpu(disk->crc))
-		return -EUCLEAN;
-	switch (r->type) {
-	case OPTCACHE_REC_MAP:
-	case OPTCACHE_REC_UNMAP:
-	case OPTCACHE_REC_CLEAN:
-		return record_sane(r, geo) ? 0 : -EUCLEAN;
-	default:
-		return -EUCLEAN;
-	}
+	return record_sane(r, geo) ? 0 : -EUCLEAN;
+}
+
+/* Bytes of a block that mean something, and so its checksum's. */
+static size_t journal_used(u32 nr)
+{
+	return sizeof(struct optcache_journal_header) + nr * sizeof(struct optcache_record);
 }
 
 void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u64 epoch,
 		     u64 lsn, u32 nr)
 {
 	struct optcache_journal_header *h = block;
-	const size_t used = sizeof(*h) + nr * sizeof(struct optcache_record);
+	const size_t used = journal_used(nr);
 
 	memset(block + used, 0, size - used);
 	h->magic = cpu_to_le32(OPTCACHE_JOURNAL_MAGIC);
@@ -397,7 +406,7 @@ void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u
 	h->nr = cpu_to_le16(nr);
 	h->size = cpu_to_le16(size);
 	h->reserved = 0;
-	h->crc = cpu_to_le32(oc_crc(block, size, offsetof(struct optcache_journal_header, crc)));
+	h->crc = cpu_to_le32(oc_crc(block, used, offsetof(struct optcache_journal_header, crc)));
 }
 
 int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo,
@@ -420,7 +429,7 @@ int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo
 	if (!*nr || *nr > OPTCACHE_RECORDS_IN(*size))
 		return -ENODATA;
 	if (le32_to_cpu(h->crc) !=
-	    oc_crc(buf, *size, offsetof(struct optcache_journal_header, crc)))
+	    oc_crc(buf, journal_used(*nr), offsetof(struct optcache_journal_header, crc)))
 		return -ENODATA;
 	/* an epoch is durable in the superblock before any block that carries it */
 	return *epoch > epoch_max ? -EUCLEAN : 0;
@@ -441,7 +450,7 @@ u64 oc_entry_encode(u64 word)
 	const enum oc_state state = oc_word_state(word);
 	u64 entry;
 
-	if (state != OC_LIVE && state != OC_COPY)
+	if (state != OC_SEALED && state != OC_LIVE && state != OC_COPY)
 		return 0;
 	entry = (word & (ENTRY_BLOCK | ENTRY_VALID)) | OPTCACHE_ENTRY_MAPPED;
 	if (word & OC_WORD_DIRTY)

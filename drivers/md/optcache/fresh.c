@@ -114,7 +114,7 @@ static bool record_slot(struct oc_core *core, oc_slot_t slot)
 	oc_journal_lock(j, flags);
 	word = oc_slot_record(&core->slots, slot);
 	if (word)
-		oc_journal_map(j, slot, word);
+		oc_journal_map(j, slot, word, OC_UNFLUSHED);
 	oc_journal_unlock(j, flags);
 	if (!word) {
 		oc_journal_unreserve(j, 1);

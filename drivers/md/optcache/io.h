@@ -25,6 +25,7 @@ enum oc_io_kind {
 	OC_IO_WRITE_HIT,	/* pins them for writing; dirty, in place */
 	OC_IO_EXTEND,		/* in place, new sectors of a dirty block; one pinned slot */
 	OC_IO_NEW,		/* to nr freshly allocated slots */
+	OC_IO_INTENT,		/* the same, data and INTENTs in parallel, see intent.c */
 	OC_IO_MISS,		/* reading the origin */
 	OC_IO_BYPASS,		/* writing the origin */
 	OC_IO_THROUGH,		/* writing origin and cache from one copy, see through.c */
@@ -53,9 +54,10 @@ struct oc_io {
 	/* from here on only off the hit path */
 	struct oc_range range;
 	struct list_head list;	/* deferred, or waiting for journal, space, pin, flush */
-	u64 lsn;		/* waits for this record */
+	u64 lsn;		/* durable when all records below are */
 	u32 credits;		/* of the journal */
 	bool bypass;		/* sequential: not worth a place in the cache */
+	u8 generation;		/* of its INTENTs */
 	blk_status_t status;	/* to finish with */
 	u32 rest;		/* OC_IO_REST: bytes that follow this part */
 };
@@ -128,6 +130,22 @@ void oc_io_unpin(struct oc_io *io, oc_slot_t slot, bool write);
  */
 bool oc_io_end(struct oc_io *io, blk_status_t *status);
 
+/*
+ * New versions of the blocks of @io are on the cache device: map them.
+ * Return: false when the journal has failed and they have no INTENTs: they would never
+ * become durable.  Any context.
+ */
+bool oc_io_map_new(struct oc_io *io);
+
+/*
+ * A write is in the cache, and mapped.  FUA: the records it depends on must be durable too.
+ * Return: true when it is finished with *status, false when it will be completed later.
+ */
+bool oc_io_finish_write(struct oc_io *io, blk_status_t *status);
+
+/* Send the bio again, as it came, when a device failed it. */
+void oc_io_route_again(struct oc_io *io, u8 flags);
+
 /* Complete now.  Any context. */
 void oc_io_finish(struct oc_io *io, blk_status_t status);
 
@@ -151,7 +169,7 @@ void oc_feed(struct oc_core *core);	/* route all that starve again */
 bool oc_io_lock(struct oc_io *io);
 void oc_io_unlock(struct oc_io *io);
 
-/* ---- fill.c, through.c, discard.c ---- */
+/* ---- fill.c, through.c, intent.c, discard.c, flush.c ---- */
 
 /*
  * Read the origin for @io and fill behind it.  Any context.
@@ -165,6 +183,19 @@ bool oc_fill_begin(struct oc_io *io);
  */
 bool oc_through_begin(struct oc_io *io);
 
+/*
+ * Slots and credits are taken: write data and INTENTs.  Any context.
+ * Return: false when there is no buffer; the caller writes the data first.
+ */
+bool oc_intent_begin(struct oc_io *io);
+/* Shall this new block be written so?  Uses up one expectation. */
+bool oc_intent_wanted(const struct oc_io *io);
+void oc_intent_expect(struct oc_core *core);	/* somebody flushes: soon again, perhaps */
+
 int oc_discard_route(struct oc_io *io);
+
+int oc_flush_map(struct oc_io *io);
+int oc_flush_route(struct oc_io *io);	/* when the journal is durable, or never will be */
+void oc_flush_queue(struct oc_io *io);	/* any context */
 
 #endif /* _OC_IO_H */

@@ -5,6 +5,7 @@
 
 #include <linux/device-mapper.h>
 
+#define OC_PENDING_MIN	32
 #define OC_PENDING_MAX	8192
 
 static u64 records_out(const struct oc_journal *j)
@@ -38,7 +39,7 @@ u32 oc_journal_reserve(struct oc_journal *j, u32 least, u32 want)
 /* lock held.  Who waits for space tries again. */
 static void wake_space(struct oc_journal *j, struct list_head *list)
 {
-	if (!list_empty(&j->space_waiters) && (j->failed || has_room(j, 2)))
+	if (!list_empty(&j->space_waiters) && (j->failed || has_room(j, OC_CREDITS_MAX)))
 		list_splice_tail_init(&j->space_waiters, list);
 }
 
@@ -72,21 +73,33 @@ void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io)
 	spin_lock_irqsave(&j->lock, flags);
 	list_add_tail(&io->list, &j->space_waiters);
 	wake_space(j, &list);
+	j->wanted_lsn = j->head_lsn;	/* what is pending takes room */
+	oc_journal_kick(j);
 	spin_unlock_irqrestore(&j->lock, flags);
 	continue_all(&list);
 	oc_checkpoint_kick(j->core);
 }
 
+/* So many records that nobody wants are worth a block. */
+#define OC_LAZY_RECORDS	128
+#define OC_LAZY_JIFFIES	(HZ / 100 + 1)
+
 void oc_journal_kick(struct oc_journal *j)
 {
-	if (j->head_lsn != j->issued_lsn && j->phase == OC_JOURNAL_IDLE && !j->failed)
+	if (j->head_lsn == j->issued_lsn || j->failed)
+		return;
+	if (j->head_lsn - j->issued_lsn >= OC_LAZY_RECORDS)
+		j->wanted_lsn = j->head_lsn;
+	if (j->wanted_lsn <= j->issued_lsn)
+		queue_delayed_work(j->core->journal_wq, &j->lazy, OC_LAZY_JIFFIES);
+	else if (j->in_flight < OC_JOURNAL_DEPTH)
 		queue_work(j->core->journal_wq, &j->work);
 }
 
 /* May @r, of one slot, be added to the end of @last? */
 static bool melts(const struct oc_record *last, const struct oc_record *r)
 {
-	if (last->type != r->type || last->count == 256 ||
+	if (last->type != r->type || r->type == OPTCACHE_REC_INTENT || last->count == 256 ||
 	    from_slot(last->slot) + last->count != from_slot(r->slot))
 		return false;
 	if (r->type != OPTCACHE_REC_MAP)
@@ -95,25 +108,26 @@ static bool melts(const struct oc_record *last, const struct oc_record *r)
 	       from_oblock(last->block) + last->count == from_oblock(r->block);
 }
 
-static void append(struct oc_journal *j, const struct oc_record *r)
+static void append(struct oc_journal *j, const struct oc_record *r, unsigned int how)
 {
-	struct oc_record *last;
+	struct oc_record *last = &j->pending[(j->head_lsn - 1) & (j->pending_max - 1)];
 
 	lockdep_assert_held(&j->lock);
 	j->reserved--;
 	oc_checkpoint_dirty(j->core, r->slot);
-	if (j->head_lsn > j->closed_lsn) {
-		last = &j->pending[(j->head_lsn - 1) & (j->pending_max - 1)];
-		if (melts(last, r)) {
-			last->count++;
-			return;
-		}
+	if (j->head_lsn > j->closed_lsn && melts(last, r)) {
+		last->count++;
+	} else {
+		j->pending[j->head_lsn & (j->pending_max - 1)] = *r;
+		WRITE_ONCE(j->head_lsn, j->head_lsn + 1);
 	}
-	j->pending[j->head_lsn & (j->pending_max - 1)] = *r;
-	WRITE_ONCE(j->head_lsn, j->head_lsn + 1);
+	if (how & OC_WANTED)
+		j->wanted_lsn = j->head_lsn;
+	if (how & OC_UNFLUSHED)
+		j->flush_lsn = j->head_lsn;
 }
 
-void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word)
+void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word, unsigned int how)
 {
 	append(j, &(struct oc_record) {
 		.type = OPTCACHE_REC_MAP,
@@ -122,35 +136,121 @@ void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word)
 		.slot = slot,
 		.block = oc_word_block(word),
 		.count = 1,
-	});
+	}, how);
 }
 
-void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot)
+void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot, unsigned int how)
 {
 	append(j, &(struct oc_record) {
 		.type = OPTCACHE_REC_UNMAP, .slot = slot, .count = 1,
-	});
+	}, how);
 }
 
+/* The last write to the slot must be durable before it counts as clean. */
 void oc_journal_clean(struct oc_journal *j, oc_slot_t slot)
 {
 	append(j, &(struct oc_record) {
 		.type = OPTCACHE_REC_CLEAN, .slot = slot, .count = 1,
-	});
+	}, OC_WANTED | OC_UNFLUSHED);
+}
+
+/* ---- intents --------------------------------------------------------- */
+
+void oc_journal_intent(struct oc_journal *j, oc_slot_t slot, oc_block_t block, u8 valid,
+		       u32 crc)
+{
+	append(j, &(struct oc_record) {
+		.type = OPTCACHE_REC_INTENT,
+		.valid = valid,
+		.slot = slot,
+		.block = block,
+		.count = 1,
+		.crc = crc,
+	}, OC_WANTED);
+}
+
+u8 oc_journal_open_intents(struct oc_journal *j)
+{
+	lockdep_assert_held(&j->lock);
+	j->open[j->generation]++;
+	return j->generation;
+}
+
+void oc_journal_close_intents(struct oc_journal *j, u8 generation)
+{
+	lockdep_assert_held(&j->lock);
+	WRITE_ONCE(j->open[generation], j->open[generation] - 1);
+	if (!j->open[generation])
+		wake_up_all(&j->wait);
+}
+
+void oc_journal_wait_intents(struct oc_journal *j)
+{
+	u8 old;
+
+	spin_lock_irq(&j->lock);
+	old = j->generation;
+	j->generation = !old;
+	spin_unlock_irq(&j->lock);
+	wait_event(j->wait, !READ_ONCE(j->open[old]));
+}
+
+/* ---- waiting --------------------------------------------------------- */
+
+/* lock held.  Most who come last wait for the most. */
+static void add_waiter(struct oc_journal *j, struct oc_io *io)
+{
+	struct oc_io *before;
+
+	list_for_each_entry_reverse(before, &j->waiters, list)
+		if (before->lsn <= io->lsn)
+			break;
+	list_add(&io->list, &before->list);
+}
+
+static enum oc_durable wait_locked(struct oc_journal *j, struct oc_io *io, u64 lsn)
+	__must_hold(&j->lock)
+{
+	if (j->durable_lsn >= lsn)
+		return OC_DURABLE;
+	if (j->failed)
+		return OC_NEVER;
+	io->lsn = lsn;
+	add_waiter(j, io);
+	j->wanted_lsn = max(j->wanted_lsn, lsn);
+	oc_journal_kick(j);
+	return OC_PENDING;
 }
 
 enum oc_durable oc_journal_wait_io(struct oc_journal *j, struct oc_io *io)
 {
-	enum oc_durable state = OC_DURABLE;
+	enum oc_durable state;
 	unsigned long flags;
 
 	spin_lock_irqsave(&j->lock, flags);
-	if (j->durable_lsn != j->head_lsn)
-		state = j->failed ? OC_NEVER : OC_PENDING;
-	if (state == OC_PENDING) {
-		io->lsn = j->head_lsn;
-		list_add_tail(&io->list, &j->waiters);
-	}
+	state = wait_locked(j, io, io->lsn);
+	spin_unlock_irqrestore(&j->lock, flags);
+	return state;
+}
+
+enum oc_durable oc_journal_wait_all(struct oc_journal *j, struct oc_io *io)
+{
+	enum oc_durable state;
+	unsigned long flags;
+
+	spin_lock_irqsave(&j->lock, flags);
+	state = wait_locked(j, io, j->head_lsn);
+	spin_unlock_irqrestore(&j->lock, flags);
+	return state;
+}
+
+enum oc_durable oc_journal_wait_done(struct oc_journal *j, struct oc_io *io)
+{
+	enum oc_durable state;
+	unsigned long flags;
+
+	spin_lock_irqsave(&j->lock, flags);
+	state = wait_locked(j, io, j->done_lsn);
 	spin_unlock_irqrestore(&j->lock, flags);
 	return state;
 }
@@ -168,25 +268,65 @@ bool oc_journal_settled(struct oc_journal *j)
 
 void oc_journal_idle(struct oc_journal *j)
 {
-	do {
-		flush_work(&j->work);
-		wait_event(j->wait, READ_ONCE(j->phase) == OC_JOURNAL_IDLE);
-		flush_work(&j->work);
-	} while (READ_ONCE(j->phase) != OC_JOURNAL_IDLE ||
-		 (!j->failed && j->head_lsn != j->issued_lsn));
+	flush_work(&j->work);
+	wait_event(j->wait, !READ_ONCE(j->in_flight));
+	flush_work(&j->work);
 }
 
-int oc_journal_sync(struct oc_journal *j)
+static int sync_to(struct oc_journal *j, const u64 *which)
 {
 	u64 lsn;
 
 	spin_lock_irq(&j->lock);
-	lsn = j->head_lsn;
+	lsn = *which;
+	j->wanted_lsn = max(j->wanted_lsn, lsn);
+	oc_journal_kick(j);
 	spin_unlock_irq(&j->lock);
-	queue_work(j->core->journal_wq, &j->work);
 	wait_event(j->wait, READ_ONCE(j->durable_lsn) >= lsn || READ_ONCE(j->failed));
 	return READ_ONCE(j->durable_lsn) >= lsn ? 0 : -EIO;
 }
+
+int oc_journal_sync(struct oc_journal *j)
+{
+	return sync_to(j, &j->head_lsn);
+}
+
+int oc_journal_sync_done(struct oc_journal *j)
+{
+	return sync_to(j, &j->done_lsn);
+}
+
+/*
+ * What a flush that is sent now will cover.  A record below must not take in a neighbour
+ * whose data comes later.  lock held.
+ */
+static u64 close_head(struct oc_journal *j)
+{
+	j->closed_lsn = j->head_lsn;
+	return j->head_lsn;
+}
+
+u64 oc_journal_flushing(struct oc_journal *j)
+{
+	unsigned long flags;
+	u64 lsn;
+
+	spin_lock_irqsave(&j->lock, flags);
+	lsn = close_head(j);
+	spin_unlock_irqrestore(&j->lock, flags);
+	return lsn;
+}
+
+void oc_journal_covered(struct oc_journal *j, u64 lsn)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&j->lock, flags);
+	j->covered_lsn = max(j->covered_lsn, lsn);
+	spin_unlock_irqrestore(&j->lock, flags);
+}
+
+/* ---- failing --------------------------------------------------------- */
 
 /*
  * Could the device hold a dirty block that memory no longer calls so, because the
@@ -196,8 +336,8 @@ static bool lost_an_end(const struct oc_journal *j)
 {
 	u64 lsn;
 
-	if (j->phase != OC_JOURNAL_IDLE)
-		return true;	/* the block in flight: do not look closer */
+	if (j->in_flight)
+		return true;	/* do not look closer */
 	for (lsn = j->issued_lsn; lsn < j->head_lsn; lsn++)
 		if (j->pending[lsn & (j->pending_max - 1)].type != OPTCACHE_REC_MAP)
 			return true;
@@ -213,7 +353,7 @@ void oc_journal_fail(struct oc_journal *j)
 	spin_lock_irq(&j->lock);
 	first = !j->failed;
 	if (first && (atomic64_read(&core->slots.nr_dirty) ||
-		      (core->ever_dirty && lost_an_end(j))))
+		      j->open[0] || j->open[1] || (core->ever_dirty && lost_an_end(j))))
 		WRITE_ONCE(core->stuck_dirty, true);
 	WRITE_ONCE(j->failed, true);
 	wake_space(j, &list);
@@ -252,6 +392,8 @@ void oc_journal_fence(struct oc_journal *j)
 	list_for_each_entry(io, &j->waiters, list) {
 		io->status = BLK_STS_IOERR;
 		io->flags &= ~OC_IO_ENDED;	/* it did not become durable */
+		if (io->kind == OC_IO_FLUSH)
+			io->flags &= ~OC_IO_FINISH;	/* perhaps nothing is lost by it */
 	}
 	list_splice_init(&j->waiters, &list);
 	spin_unlock_irq(&j->lock);
@@ -260,50 +402,93 @@ void oc_journal_fence(struct oc_journal *j)
 
 /* ---- committing ------------------------------------------------------ */
 
+static void finish_blocks(struct oc_journal *j, bool atomic);
+
 static void block_endio(struct bio *bio)
 {
-	struct oc_journal *j = container_of(bio, struct oc_journal, bio);
+	struct oc_journal_block *b = container_of(bio, struct oc_journal_block, bio);
+	struct oc_journal *j = b->journal;
+	unsigned long flags;
 
-	j->status = bio->bi_status;
-	smp_store_release(&j->phase, OC_JOURNAL_WRITTEN);	/* status is set */
-	queue_work(j->core->journal_wq, &j->work);
+	spin_lock_irqsave(&j->lock, flags);
+	b->status = bio->bi_status;
+	b->answered = true;
+	spin_unlock_irqrestore(&j->lock, flags);
+	finish_blocks(j, true);
 }
 
-/* Take as many pending records as one block holds.  Return: bytes of the block, 0 = none. */
-static u32 fill_block(struct oc_journal *j, u64 *offset)
+/* The block of the ring that is to be written next, with @nr records; lock held. */
+static struct oc_journal_block *start_block(struct oc_journal *j, u32 nr, u32 size, u64 *offset)
 {
-	struct optcache_record *disk = j->block + sizeof(struct optcache_journal_header);
-	u64 left = j->size - j->head_offset;
-	u32 size = min_t(u64, left, OPTCACHE_JOURNAL_BLOCK_MAX);
-	u32 nr, i;
+	struct oc_journal_block *b;
 
-	spin_lock_irq(&j->lock);
-	nr = min_t(u64, j->head_lsn - j->issued_lsn, OPTCACHE_RECORDS_IN(size));
-	if (!nr || j->failed) {
-		spin_unlock_irq(&j->lock);
-		return 0;
-	}
-	for (i = 0; i < nr; i++)
-		oc_record_encode(&j->pending[(j->issued_lsn + i) & (j->pending_max - 1)],
-				 &disk[i]);
-	size = round_up(sizeof(struct optcache_journal_header) + nr * sizeof(*disk), j->unit);
+	b = &j->block[(j->oldest + j->in_flight) % OC_JOURNAL_DEPTH];
+	WRITE_ONCE(j->in_flight, j->in_flight + 1);
+	b->answered = false;
+	b->lsn = j->issued_lsn;
+	b->nr = nr;
+	b->covers = 0;
+	if (j->flush_lsn > j->covered_lsn && j->flush_lsn > b->lsn)
+		b->covers = close_head(j);
 	*offset = j->head_offset;
-	j->block_lsn = j->issued_lsn;
-	j->block_nr = nr;
 	j->issued_lsn += nr;
 	j->closed_lsn = max(j->closed_lsn, j->issued_lsn);
 	j->head_offset += size;
 	if (j->head_offset == j->size)
 		j->head_offset = 0;
 	j->used += size;
-	j->phase = OC_JOURNAL_WRITING;
-	spin_unlock_irq(&j->lock);
-	return size;
+	return b;
 }
 
-static void write_block(struct oc_journal *j)
+/* Take as many pending records as one block holds.  NULL: nothing to be done, or not now. */
+static struct oc_journal_block *fill_block(struct oc_journal *j, u32 *size, u64 *offset)
+{
+	struct oc_journal_block *b = NULL;
+	struct optcache_record *disk;
+	unsigned long flags;
+	u32 nr, i;
+
+	spin_lock_irqsave(&j->lock, flags);
+	if (j->failed || !j->epoch_durable || j->wanted_lsn <= j->issued_lsn ||
+	    j->in_flight == OC_JOURNAL_DEPTH)
+		goto out;
+	*size = min_t(u64, j->size - j->head_offset, OPTCACHE_JOURNAL_BLOCK_MAX);
+	nr = min_t(u64, j->head_lsn - j->issued_lsn, OPTCACHE_RECORDS_IN(*size));
+	*size = round_up(sizeof(struct optcache_journal_header) + nr * sizeof(*disk), j->unit);
+	b = start_block(j, nr, *size, offset);
+	disk = b->data + sizeof(struct optcache_journal_header);
+	for (i = 0; i < nr; i++)
+		oc_record_encode(&j->pending[(b->lsn + i) & (j->pending_max - 1)], &disk[i]);
+out:
+	spin_unlock_irqrestore(&j->lock, flags);
+	return b;
+}
+
+/*
+ * FUA: a plain block could be lost while a later one survives, which would hide the
+ * later one's records.  PREFLUSH: the data that records speak of must be there before.
+ */
+static void write_block(struct oc_journal *j, struct oc_journal_block *b, u32 size, u64 offset)
 {
 	struct oc_core *core = j->core;
+	blk_opf_t opf = REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA;
+
+	if (b->covers)
+		opf |= REQ_PREFLUSH;
+	oc_journal_seal(b->data, size, core->super.uuid, j->epoch, b->lsn, b->nr);
+	bio_init(&b->bio, core->cache, &b->bvec, 1, opf);
+	b->bio.bi_iter.bi_sector = (core->super.geo.journal_start + offset) >> SECTOR_SHIFT;
+	b->bio.bi_end_io = block_endio;
+	__bio_add_page(&b->bio, virt_to_page(b->data), size, 0);
+	oc_count(core, journal_commits);
+	oc_count_add(core, journal_records, b->nr);
+	trace_optcache_journal_commit(core, b->lsn, b->nr, size);
+	submit_bio(&b->bio);
+}
+
+void oc_journal_commit(struct oc_journal *j)
+{
+	struct oc_journal_block *b;
 	u64 offset;
 	u32 size;
 
@@ -311,114 +496,176 @@ static void write_block(struct oc_journal *j)
 	 * A block of this epoch must not exist before the superblock says so, or
 	 * after a crash a late block of a lost run could pass for a new one.
 	 */
-	if (j->failed || READ_ONCE(j->head_lsn) == j->issued_lsn)
+	if (unlikely(!READ_ONCE(j->epoch_durable))) {
+		queue_work(j->core->journal_wq, &j->work);
 		return;
-	if (!j->epoch_durable && oc_super_write(core))
-		return;
-	size = fill_block(j, &offset);
-	if (!size)
-		return;
-	oc_journal_seal(j->block, size, core->super.uuid, j->epoch, j->block_lsn, j->block_nr);
-	bio_init(&j->bio, core->cache, &j->bvec, 1,
-		 REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA);
-	j->bio.bi_iter.bi_sector = (core->super.geo.journal_start + offset) >> SECTOR_SHIFT;
-	j->bio.bi_end_io = block_endio;
-	__bio_add_page(&j->bio, virt_to_page(j->block), size, 0);
-	oc_count(core, journal_commits);
-	oc_count_add(core, journal_records, j->block_nr);
-	trace_optcache_journal_commit(core, j->block_lsn, j->block_nr, size);
-	submit_bio(&j->bio);
+	}
+	while ((b = fill_block(j, &size, &offset)))
+		write_block(j, b, size, offset);
 }
 
-/* The records of the block are durable: free what they unmapped. */
-static void apply_block(struct oc_journal *j)
+/* What the records of a durable block allow: GONE slots, LIVE slots. */
+static void apply_block(struct oc_journal *j, struct oc_journal_block *b)
 {
 	struct oc_core *core = j->core;
 	const struct optcache_record *disk =
-		j->block + sizeof(struct optcache_journal_header);
+		b->data + sizeof(struct optcache_journal_header);
 	struct oc_record r;
+	oc_slot_t slot;
 	u32 i, k;
 
-	for (i = 0; i < j->block_nr; i++) {
-		if (oc_record_decode(&r, &disk[i], &core->super.geo) ||
-		    r.type != OPTCACHE_REC_UNMAP)
+	for (i = 0; i < b->nr; i++) {
+		if (oc_record_decode(&r, &disk[i], &core->super.geo))
 			continue;
-		for (k = 0; k < r.count; k++)
-			if (oc_slot_gone(&core->slots, slot_add(r.slot, k)))
-				oc_index_release(&core->index, slot_add(r.slot, k));
+		for (k = 0; k < r.count; k++) {
+			slot = slot_add(r.slot, k);
+			if (r.type == OPTCACHE_REC_MAP)
+				oc_slot_confirm(&core->slots, slot);
+			else if (r.type == OPTCACHE_REC_UNMAP &&
+				 oc_slot_gone(&core->slots, slot))
+				oc_index_release(&core->index, slot);
+		}
 	}
 }
 
-static void finish_block(struct oc_journal *j)
+/* So many records are applied in the device's completion; more of them by the worker. */
+#define OC_APPLY_ATOMIC	16
+
+/* The oldest block, if its time has come; it is ours until retire(). */
+static struct oc_journal_block *next_answered(struct oc_journal *j, bool atomic)
+{
+	struct oc_journal_block *b = &j->block[j->oldest];
+	unsigned long flags;
+
+	spin_lock_irqsave(&j->lock, flags);
+	b = &j->block[j->oldest];
+	if (!j->in_flight || !b->answered || j->finishing) {
+		b = NULL;
+	} else if (atomic && (b->status || b->nr > OC_APPLY_ATOMIC)) {
+		queue_work(j->core->journal_wq, &j->work);
+		b = NULL;
+	} else {
+		j->finishing = true;
+	}
+	spin_unlock_irqrestore(&j->lock, flags);
+	return b;
+}
+
+/* The block is durable and applied, or lost: who waited for it goes on, or for the fence. */
+static void retire(struct oc_journal *j, struct oc_journal_block *b)
 {
 	struct oc_io *io, *next;
+	unsigned long flags;
 	LIST_HEAD(list);
 
-	bio_uninit(&j->bio);
-	if (j->status) {
-		oc_count(j->core, cache_errors);
-		oc_journal_fail(j);
-		WRITE_ONCE(j->phase, OC_JOURNAL_IDLE);
-		wake_up_all(&j->wait);
-		return;
+	bio_uninit(&b->bio);
+	spin_lock_irqsave(&j->lock, flags);
+	j->oldest = (j->oldest + 1) % OC_JOURNAL_DEPTH;
+	j->finishing = false;
+	WRITE_ONCE(j->in_flight, j->in_flight - 1);
+	if (!j->broken) {
+		WRITE_ONCE(j->durable_lsn, b->lsn + b->nr);
+		j->covered_lsn = max(j->covered_lsn, b->covers);
 	}
-	apply_block(j);
-	spin_lock_irq(&j->lock);
-	WRITE_ONCE(j->durable_lsn, j->issued_lsn);
-	WRITE_ONCE(j->phase, OC_JOURNAL_IDLE);
 	list_for_each_entry_safe(io, next, &j->waiters, list) {
 		if (io->lsn > j->durable_lsn)
 			break;
 		list_move_tail(&io->list, &list);
 	}
 	wake_space(j, &list);
-	spin_unlock_irq(&j->lock);
+	oc_journal_kick(j);
+	spin_unlock_irqrestore(&j->lock, flags);
 	wake_up_all(&j->wait);
 	continue_all(&list);
-	if (j->used > j->size / 2)
+}
+
+static void finish_blocks(struct oc_journal *j, bool atomic)
+{
+	struct oc_journal_block *b;
+
+	while ((b = next_answered(j, atomic))) {
+		if (b->status) {
+			oc_count(j->core, cache_errors);
+			j->broken = true;
+			oc_journal_fail(j);
+		}
+		if (!j->broken)
+			apply_block(j, b);
+		retire(j, b);
+	}
+	if (READ_ONCE(j->used) > j->size / 2)
 		oc_checkpoint_kick(j->core);
 }
 
-/* Work items do not run concurrently with themselves: this is the one committer. */
 static void journal_work(struct work_struct *work)
 {
 	struct oc_journal *j = container_of(work, struct oc_journal, work);
-	enum oc_journal_phase phase = smp_load_acquire(&j->phase);	/* then status is */
 
-	if (phase == OC_JOURNAL_WRITTEN) {
-		finish_block(j);
-		phase = OC_JOURNAL_IDLE;
-	}
-	if (phase == OC_JOURNAL_IDLE)
-		write_block(j);
+	finish_blocks(j, false);
+	if (!j->epoch_durable && !j->failed && j->head_lsn != j->issued_lsn)
+		oc_super_write(j->core);
+	if (j->epoch_durable)
+		oc_journal_commit(j);
+}
+
+static void lazy_work(struct work_struct *work)
+{
+	struct oc_journal *j = container_of(to_delayed_work(work), struct oc_journal, lazy);
+
+	spin_lock_irq(&j->lock);
+	j->wanted_lsn = j->head_lsn;
+	oc_journal_kick(j);
+	spin_unlock_irq(&j->lock);
 }
 
 /* ---- life cycle ------------------------------------------------------ */
 
 int oc_journal_init(struct oc_journal *j, struct oc_core *core)
 {
+	u32 i;
+
 	j->core = core;
 	spin_lock_init(&j->lock);
 	INIT_LIST_HEAD(&j->waiters);
 	INIT_LIST_HEAD(&j->space_waiters);
 	init_waitqueue_head(&j->wait);
 	INIT_WORK(&j->work, journal_work);
-	j->block = (void *)get_zeroed_page(GFP_KERNEL);
-	return j->block ? 0 : -ENOMEM;
+	INIT_DELAYED_WORK(&j->lazy, lazy_work);
+	j->block = kcalloc(OC_JOURNAL_DEPTH, sizeof(*j->block), GFP_KERNEL);
+	if (!j->block)
+		return -ENOMEM;
+	for (i = 0; i < OC_JOURNAL_DEPTH; i++) {
+		j->block[i].journal = j;
+		j->block[i].data = (void *)get_zeroed_page(GFP_KERNEL);
+		if (!j->block[i].data)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void cancel_works(struct oc_journal *j)
+{
+	cancel_delayed_work_sync(&j->lazy);
+	cancel_work_sync(&j->work);
 }
 
 void oc_journal_exit(struct oc_journal *j)
 {
-	cancel_work_sync(&j->work);
-	free_page((unsigned long)j->block);
+	u32 i;
+
+	cancel_works(j);
+	for (i = 0; j->block && i < OC_JOURNAL_DEPTH; i++)
+		free_page((unsigned long)j->block[i].data);
+	kfree(j->block);
 }
 
 void oc_journal_stop(struct oc_journal *j)
 {
-	cancel_work_sync(&j->work);
+	cancel_works(j);
 	kvfree(j->pending);
 	j->pending = NULL;
 	j->failed = false;
+	j->broken = false;
 	j->fenced = false;
 }
 
@@ -426,18 +673,23 @@ int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used)
 {
 	const struct oc_geometry *geo = &j->core->super.geo;
 	u32 units = div_u64(geo->journal_size, geo->journal_unit);
+	u32 most = min_t(u32, units / 4, geo->nr_slots / 256);
 
 	oc_journal_stop(j);
 	j->size = geo->journal_size;
 	j->unit = geo->journal_unit;
-	j->pending_max = rounddown_pow_of_two(clamp_t(u32, units / 4, 4, OC_PENDING_MAX));
+	j->pending_max = rounddown_pow_of_two(clamp_t(u32, most, OC_PENDING_MIN, OC_PENDING_MAX));
 	j->pending = kvcalloc(j->pending_max, sizeof(*j->pending), GFP_KERNEL);
 	if (!j->pending)
 		return -ENOMEM;
 	j->head_lsn = lsn;
+	j->wanted_lsn = lsn;
 	j->issued_lsn = lsn;
 	j->durable_lsn = lsn;
 	j->closed_lsn = lsn;
+	j->done_lsn = lsn;
+	j->flush_lsn = lsn;
+	j->covered_lsn = lsn;
 	j->head_offset = offset;
 	j->used = used;
 	j->epoch = j->core->super.epoch + 1;

@@ -2,14 +2,19 @@
 /*
  * The journal: mapping changes on their way to the cache device.
  *
- * Records are numbered (lsn).  A record is pending, then in the one block that is
- * being written, then durable; these are intervals of the lsn line:
+ * Records are numbered (lsn).  A record is pending, then in a block that is being
+ * written, then durable; these are intervals of the lsn line:
  *
  *	tail_lsn <= durable_lsn <= issued_lsn <= head_lsn
  *
- * Blocks go out one at a time with PREFLUSH and FUA: what they say is about data
- * that had completed before, and a volatile cache device must have it first.
- * A commit starts whenever records wait and none is in flight.
+ * Some blocks are in flight at a time.  Whatever order the device answers in,
+ * they are finished in theirs: durable_lsn never passes a block that may be lost.
+ *
+ * A record is wanted (somebody will wait for it) or not.  Wanted ones are committed
+ * at once, as long as a block is idle; the others go along, or alone after a moment.
+ *
+ * An INTENT goes out in parallel with the data it speaks of.  It is open until the MAP
+ * that follows it, or the UNMAP that takes it back, is appended.
  *
  * Space: whoever will append reserves a credit a slot first.  A reservation is
  * granted only if the ring has a unit free for every record outstanding, so an
@@ -32,10 +37,19 @@
 struct oc_core;
 struct oc_io;
 
-enum oc_journal_phase {
-	OC_JOURNAL_IDLE,
-	OC_JOURNAL_WRITING,
-	OC_JOURNAL_WRITTEN,
+#define OC_JOURNAL_DEPTH	4	/* blocks in flight */
+
+/* A block on its way to the device. */
+struct oc_journal_block {
+	struct oc_journal *journal;
+	void *data;			/* one page */
+	u64 lsn;			/* of its first record */
+	u64 covers;			/* its PREFLUSH: data of records below is durable with it */
+	u32 nr;
+	bool answered;
+	blk_status_t status;
+	struct bio bio;
+	struct bio_vec bvec;
 };
 
 struct oc_journal {
@@ -45,9 +59,15 @@ struct oc_journal {
 	u32 pending_max;
 	u32 reserved;			/* credits handed out */
 	u64 head_lsn;			/* next record */
+	u64 wanted_lsn;			/* commit up to here now */
 	u64 issued_lsn;
 	u64 durable_lsn;
 	u64 closed_lsn;			/* records below must not grow: a page or block has them */
+	u64 done_lsn;			/* completed writes depend on the records below */
+
+	/* The volatile cache of the cache device */
+	u64 flush_lsn;			/* some record below speaks of data that may be in it */
+	u64 covered_lsn;		/* data of records below has been flushed */
 
 	u64 size;			/* of the ring, bytes */
 	u32 unit;
@@ -55,22 +75,24 @@ struct oc_journal {
 	u64 used;			/* bytes from the tail to head_offset */
 
 	u64 epoch;			/* of the blocks written by this activation */
-	bool epoch_durable;		/* the superblock has it; changed by the committer only */
+	bool epoch_durable;		/* the superblock has it */
 	bool failed;
 	bool fenced;			/* ... and the superblock says so, or cannot be made to */
 
-	enum oc_journal_phase phase;
-	blk_status_t status;		/* of the block written */
-	void *block;			/* its buffer, one page */
-	u64 block_lsn;
-	u32 block_nr;
-	struct bio bio;
-	struct bio_vec bvec;
+	u32 open[2];			/* writes with open INTENTs, by generation */
+	u8 generation;			/* of those that begin now: 0 or 1 */
+
+	struct oc_journal_block *block;	/* OC_JOURNAL_DEPTH of them */
+	u32 oldest;			/* of those in flight */
+	u32 in_flight;
+	bool finishing;			/* somebody is applying the oldest one */
+	bool broken;			/* a block was lost: those behind it do not count */
 
 	struct list_head waiters;	/* oc_io, ascending lsn */
 	struct list_head space_waiters;	/* oc_io */
-	wait_queue_head_t wait;		/* durable_lsn moved, or failed */
+	wait_queue_head_t wait;		/* durable_lsn or open moved, none in flight, failed */
 	struct work_struct work;
+	struct delayed_work lazy;	/* commits what is not wanted */
 };
 
 int oc_journal_init(struct oc_journal *j, struct oc_core *core);
@@ -90,12 +112,15 @@ u32 oc_journal_reserve(struct oc_journal *j, u32 least, u32 want);
 /* Gives @n credits back (0: the tail has moved) and wakes who waits for space. */
 void oc_journal_unreserve(struct oc_journal *j, u32 n);
 
-/* @io is deferred until a reservation of two credits may succeed. */
+/* Nobody needs more at least than a new block does: INTENT, UNMAP, MAP. */
+#define OC_CREDITS_MAX	3
+
+/* @io is deferred until a reservation of that many credits may succeed. */
 void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io);
 
 #define oc_journal_lock(j, flags)	spin_lock_irqsave(&(j)->lock, flags)
 
-/* Starts a commit if records wait and none is under way.  lock held. */
+/* See that what is pending will be committed.  lock held. */
 void oc_journal_kick(struct oc_journal *j);
 
 static inline void oc_journal_unlock(struct oc_journal *j, unsigned long flags)
@@ -105,19 +130,40 @@ static inline void oc_journal_unlock(struct oc_journal *j, unsigned long flags)
 	spin_unlock_irqrestore(&j->lock, flags);
 }
 
+/* Send off what is wanted, as far as blocks are idle.  Process context; does not sleep. */
+void oc_journal_commit(struct oc_journal *j);
+
+/* How to append. */
+#define OC_WANTED	(1U << 0)	/* commit it now */
+#define OC_UNFLUSHED	(1U << 1)	/* its data may be in the device's volatile cache */
+
 /*
  * Append one record of one slot; uses one credit.  Neighbours melt into one record.
  * lock held.
  */
-void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word);
-void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot);
+void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word, unsigned int how);
+void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot, unsigned int how);
 void oc_journal_clean(struct oc_journal *j, oc_slot_t slot);
+void oc_journal_intent(struct oc_journal *j, oc_slot_t slot, oc_block_t block, u8 valid,
+		       u32 crc);
 
 /*
- * Everything appended so far is durable.  Takes the lock: a slot can be hit a moment
- * before its record is appended, and who wrote to it must not look in between.
- * Any context.
+ * A write begins whose INTENTs are appended now, and ends when all of them are followed by
+ * MAP or UNMAP.  lock held.  Return: the generation that the other one wants to know.
  */
+u8 oc_journal_open_intents(struct oc_journal *j);
+void oc_journal_close_intents(struct oc_journal *j, u8 generation);
+
+/* Wait until all INTENTs appended by now are followed by MAP or UNMAP.  One at a time; sleeps. */
+void oc_journal_wait_intents(struct oc_journal *j);
+
+/* A write has completed, and depends on all records below @lsn.  lock held. */
+static inline void oc_journal_done(struct oc_journal *j, u64 lsn)
+{
+	j->done_lsn = max(j->done_lsn, lsn);
+}
+
+/* Everything appended so far is durable.  Any context. */
 bool oc_journal_settled(struct oc_journal *j);
 
 enum oc_durable {
@@ -127,14 +173,29 @@ enum oc_durable {
 };
 
 /*
- * oc_journal_wait_io - is all that is appended now durable?
- * If not yet, @io is continued by oc_io_continue() when it is, or with an error in
- * io->status and without OC_IO_ENDED when it never will be.  Any context.
+ * oc_journal_wait_io - are the records below io->lsn durable?
+ * If not yet, @io is continued by oc_io_continue() when they are, or with an error in
+ * io->status and without OC_IO_ENDED when they never will be.  Any context.
  */
 enum oc_durable oc_journal_wait_io(struct oc_journal *j, struct oc_io *io);
+/* The same for all records appended by now, */
+enum oc_durable oc_journal_wait_all(struct oc_journal *j, struct oc_io *io);
+/* and for those that completed writes depend on. */
+enum oc_durable oc_journal_wait_done(struct oc_journal *j, struct oc_io *io);
 
-/* Wait until everything appended by now is durable.  Return: 0 or -EIO.  May sleep. */
+/*
+ * Wait until everything appended by now is durable, or as much of it as completed writes
+ * depend on.  Return: 0 or -EIO.  May sleep.
+ */
 int oc_journal_sync(struct oc_journal *j);
+int oc_journal_sync_done(struct oc_journal *j);
+
+/*
+ * A flush of the cache device is going to be sent.  Return: what oc_journal_covered() wants
+ * to know when it has succeeded.  Any context.
+ */
+u64 oc_journal_flushing(struct oc_journal *j);
+void oc_journal_covered(struct oc_journal *j, u64 lsn);
 
 /* Wait until no block is in flight, whatever became of it.  May sleep. */
 void oc_journal_idle(struct oc_journal *j);

@@ -83,7 +83,7 @@ int oc_map(struct oc_io *io)
 	if (unlikely(!write && bio_op(bio) != REQ_OP_READ))
 		return oc_discard_route(io);
 	if (unlikely(!bio_sectors(bio)))
-		return oc_flush_map(core, io);
+		return oc_flush_map(io);
 
 	if (write) {
 		oc_count(core, writes);
@@ -123,13 +123,40 @@ route:
 
 enum oc_take { OC_TAKEN, OC_WAITING, OC_AGAIN };
 
+/* The journal has failed and this write could not be told from an older one later. */
+static enum oc_take refuse(struct oc_io *io)
+{
+	io->kind = OC_IO_IDLE;
+	oc_io_finish(io, BLK_STS_IOERR);
+	return OC_WAITING;
+}
+
+/* Its record must be durable before the data may change; after a failure it never is. */
+static enum oc_take wait_sealed(struct oc_io *io)
+{
+	if (oc_failed(io->core))
+		return refuse(io);
+	switch (oc_journal_wait_all(&io->core->journal, io)) {
+	case OC_PENDING:
+		return OC_WAITING;
+	case OC_NEVER:
+		return refuse(io);
+	default:
+		return OC_AGAIN;
+	}
+}
+
+/* No pin was to be had. */
 static enum oc_take starve_for_pin(struct oc_io *io, oc_slot_t slot)
 {
 	struct oc_core *core = io->core;
 
+	io->kind = OC_IO_IDLE;
+	if (oc_io_is_write(io) &&
+	    oc_word_state(oc_slot_read(&core->slots, slot)) == OC_SEALED)
+		return wait_sealed(io);
 	if (!oc_slot_crowded(&core->slots, slot))
 		return OC_AGAIN;	/* the slot has changed meanwhile */
-	io->kind = OC_IO_IDLE;
 	oc_starve(io);
 	if (!oc_slot_crowded(&core->slots, slot))
 		oc_feed(core);
@@ -153,14 +180,6 @@ static enum oc_take wait_for_space(struct oc_io *io)
 {
 	io->kind = OC_IO_IDLE;
 	oc_journal_wait_space(&io->core->journal, io);
-	return OC_WAITING;
-}
-
-/* The journal has failed and this write could not be told from an older one later. */
-static enum oc_take refuse(struct oc_io *io)
-{
-	io->kind = OC_IO_IDLE;
-	oc_io_finish(io, BLK_STS_IOERR);
 	return OC_WAITING;
 }
 
@@ -192,28 +211,33 @@ static void plan_shorten(const struct oc_io *io, struct oc_plan *plan, u32 nr)
 	plan->sectors = min(plan->sectors, nr * OPTCACHE_SECTORS_PER_BLOCK - off);
 }
 
-/* A slot and, for its MAP and for the UNMAP of what it replaces, two credits a block. */
+/*
+ * A slot and, for its MAP and for the UNMAP of what it replaces, two credits a block; three
+ * when an INTENT comes before.
+ */
 static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
 {
 	struct oc_core *core = io->core;
+	bool intent = oc_intent_wanted(io);
+	u32 each = intent ? 3 : 2;
 	u32 nr = oc_nr_blocks(io->bio->bi_iter.bi_sector, plan->sectors);
-	u32 credits = oc_journal_reserve(&core->journal, 2, 2 * nr);
+	u32 credits = oc_journal_reserve(&core->journal, each, each * nr);
 	u32 got;
 
 	if (!credits)
 		return wait_for_space(io);
-	got = oc_slots_alloc(&core->slots, credits / 2, &io->slot);
+	got = oc_slots_alloc(&core->slots, credits / each, &io->slot);
 	oc_evict_kick(core);
 	if (!got) {
 		oc_journal_unreserve(&core->journal, credits);
 		plan->kind = OC_IO_BYPASS;
 		return OC_TAKEN;
 	}
-	oc_journal_unreserve(&core->journal, credits - 2 * got);
+	oc_journal_unreserve(&core->journal, credits - each * got);
 	plan_shorten(io, plan, got);
-	io->kind = OC_IO_NEW;
+	io->kind = intent ? OC_IO_INTENT : OC_IO_NEW;
 	io->nr = got;
-	io->credits = 2 * got;
+	io->credits = each * got;
 	return OC_TAKEN;
 }
 
@@ -309,7 +333,7 @@ bool oc_end_mappings(struct oc_io *io, oc_block_t first, u32 nr, bool clean_only
 		/* the journal never knew a FRESH one; fresh.c frees it */
 		if (oc_word_state(was) == OC_FRESH || j->failed)
 			continue;
-		oc_journal_unmap(j, slot);
+		oc_journal_unmap(j, slot, OC_WANTED);
 		io->credits--;
 	}
 	oc_journal_unlock(j, flags);
@@ -330,7 +354,7 @@ static enum oc_durable end_old(struct oc_io *io)
 	if (!ended)
 		return OC_DURABLE;
 	/* after a failure it may have ended in memory only */
-	return oc_failed(io->core) ? OC_NEVER : oc_journal_wait_io(j, io);
+	return oc_failed(io->core) ? OC_NEVER : oc_journal_wait_all(j, io);
 }
 
 static int send_bypass(struct oc_io *io, struct oc_plan *plan, bool in_map)
@@ -422,6 +446,13 @@ static int send(struct oc_io *io, struct oc_plan *plan, bool in_map)
 		trace_optcache_hit(io, io->slot);
 		send_to_cache(io, io->slot);
 		return DM_MAPIO_REMAPPED;
+	case OC_IO_INTENT:
+		if (oc_intent_begin(io)) {
+			oc_count(io->core, write_new);
+			return DM_MAPIO_SUBMITTED;
+		}
+		io->kind = OC_IO_NEW;
+		fallthrough;
 	case OC_IO_EXTEND:
 	case OC_IO_NEW:
 		oc_count(io->core, write_new);
@@ -465,9 +496,12 @@ int oc_route(struct oc_io *io, bool in_map)
 
 	if (io->kind == OC_IO_DISCARD)
 		return oc_discard_route(io);
+	if (io->kind == OC_IO_FLUSH)
+		return oc_flush_route(io);
 	if (in_map) {
 		io->bypass = false;
 		io->credits = 0;
+		io->lsn = 0;
 		io->status = BLK_STS_OK;
 	}
 	if (!(io->flags & OC_IO_LOCKED)) {

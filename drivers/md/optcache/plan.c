@@ -6,6 +6,7 @@
  * (which only ends clean, unpinned slots) changes that while the range is locked.
  */
 #include "plan.h"
+#include "buffer.h"
 
 static u64 current_word(struct oc_core *core, oc_block_t block, oc_slot_t *slot, bool *ending)
 {
@@ -181,4 +182,7 @@ void oc_plan_make(struct oc_io *io, struct oc_plan *plan)
 		plan_read(io, plan);
 	if (plan->kind >= OC_IO_NEW)
 		peek_stream(io, plan);
+	/* on a small cache a buffer does not hold a whole region */
+	if ((plan->kind == OC_IO_MISS && !io->bypass) || plan->kind == OC_IO_THROUGH)
+		plan->sectors = min(plan->sectors, oc_buffer_room(io));
 }

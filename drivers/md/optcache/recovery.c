@@ -112,6 +112,86 @@ static int load_journal(struct oc_core *core, struct oc_replay *rp, void *buf)
 	}
 }
 
+/* Only the sectors that it speaks of: others of the slot may never have been written. */
+static int read_intent(struct oc_core *core, const struct oc_intent *in, void *buf)
+{
+	u64 sector = oc_slot_sector(&core->super.geo, in->slot);
+	unsigned int first = __ffs(in->valid), n = __fls(in->valid) + 1 - first;
+	struct page *page = vmalloc_to_page(buf);
+	int r;
+
+	/* a device with larger sectors has no part of one that could be bad */
+	if (bdev_logical_block_size(core->cache) > SECTOR_SIZE) {
+		first = 0;
+		n = OPTCACHE_SECTORS_PER_BLOCK;
+	}
+	r = oc_sync_page_io(core->cache, REQ_OP_READ, (sector + first) << SECTOR_SHIFT, page,
+			    n << SECTOR_SHIFT);
+	if (!r && first)
+		memmove(buf + (first << SECTOR_SHIFT), buf, n << SECTOR_SHIFT);
+	return r;
+}
+
+/*
+ * Did the data of INTENTs arrive?  When that cannot be told there is no right answer: the
+ * block may hold an acknowledged write, or something else that nobody must ever see.
+ */
+static int judge_intents(struct oc_core *core, struct oc_replay *rp, void *buf)
+{
+	struct oc_intent *in;
+	int r = oc_replay_collect(rp);
+	u32 i;
+
+	for (i = 0; !r && i < rp->nr_intents; i++) {
+		in = &rp->intent[i];
+		r = read_intent(core, in, buf);
+		in->landed = !r && oc_intent_landed(in, buf);
+		cond_resched();
+	}
+	if (r && i)
+		DMERR("%s: sector %llu was being written at the crash, and its slot %u cannot be read now: try again, then run optcachectl repair",
+		      dm_device_name(core->md),
+		      from_oblock(in->block) * OPTCACHE_SECTORS_PER_BLOCK, from_slot(in->slot));
+	return r;
+}
+
+/*
+ * What was decided about INTENTs becomes durable with the first commit, as anything else
+ * that is written.  Until then their slots are neither written nor used again, so a
+ * recovery that is cut decides the same again.
+ */
+static int append_decisions(struct oc_core *core, const struct oc_replay *rp)
+{
+	struct oc_journal *j = &core->journal;
+	const struct oc_intent *in;
+	unsigned long flags;
+	u32 i, spare = 2 * rp->nr_intents;
+
+	if (spare && !oc_journal_reserve(j, spare, spare)) {
+		DMERR("%s: the journal has no room for what it left undecided: run optcachectl check",
+		      dm_device_name(core->md));
+		return -EUCLEAN;
+	}
+	oc_journal_lock(j, flags);
+	for (i = 0; i < rp->nr_intents; i++) {
+		in = &rp->intent[i];
+		if (!in->landed) {
+			oc_journal_unmap(j, in->slot, 0);
+			spare--;
+			continue;
+		}
+		if (in->old != OC_NO_SLOT) {
+			oc_journal_unmap(j, in->old, 0);
+			spare--;
+		}
+		oc_journal_map(j, in->slot, oc_slot_read(&core->slots, in->slot), 0);
+		spare--;
+	}
+	spin_unlock_irqrestore(&j->lock, flags);	/* nothing is written yet */
+	oc_journal_unreserve(j, spare);
+	return 0;
+}
+
 static void hand_over(struct oc_core *core, struct oc_replay *rp)
 {
 	u32 page;
@@ -137,6 +217,8 @@ int oc_recover(struct oc_core *core)
 	r = load_table(core, &rp, buf);
 	if (!r)
 		r = load_journal(core, &rp, buf);
+	if (!r)
+		r = judge_intents(core, &rp, buf);
 	if (r)
 		goto out_replay;
 	r = oc_replay_finish(&rp, &core->index, &bad);
@@ -154,6 +236,10 @@ int oc_recover(struct oc_core *core)
 		goto out_replay;
 	hand_over(core, &rp);
 	r = oc_journal_start(&core->journal, rp.lsn, rp.offset, rp.used);
+	if (!r)
+		r = append_decisions(core, &rp);
+	if (r)
+		goto out_replay;
 	DMINFO("%s: %u slots, %lld mapped, %lld dirty; %llu journal records replayed",
 	       dm_device_name(core->md), core->slots.nr, atomic64_read(&core->slots.nr_mapped),
 	       atomic64_read(&core->slots.nr_dirty), rp.nr_records);

@@ -34,6 +34,7 @@ int oc_replay_init(struct oc_replay *rp, const struct oc_super *sb, struct oc_sl
 
 void oc_replay_exit(struct oc_replay *rp)
 {
+	oc_free(rp->intent);
 	oc_free(rp->touched);
 	oc_free(rp->place);
 	oc_free(rp->page_seq);
@@ -104,6 +105,27 @@ static u64 record_word(const struct oc_record *r, u32 i, u64 word)
 	}
 }
 
+/* An INTENT stands for this slot. */
+static bool intended(u64 word)
+{
+	return oc_word_state(word) == OC_DEAD;
+}
+
+/* Return: false if it names a slot that is in use. */
+static bool intent_apply(struct oc_replay *rp, const struct oc_record *r, u64 lsn)
+{
+	const u32 slot = from_slot(r->slot);
+	const u32 page = slot / OPTCACHE_ENTRIES_PER_PAGE;
+	u64 *word = &rp->slots->word[slot];
+
+	if (*word)
+		return lsn < rp->page_lsn[page] && !intended(*word);
+	*word = oc_word_make(r->block, r->valid, OC_DEAD);
+	rp->slots->next[slot] = r->crc;
+	__set_bit(page, rp->touched);
+	return true;
+}
+
 static void record_apply(struct oc_replay *rp, const struct oc_record *r, u64 lsn)
 {
 	u32 i;
@@ -112,9 +134,14 @@ static void record_apply(struct oc_replay *rp, const struct oc_record *r, u64 ls
 		const u32 slot = from_slot(r->slot) + i;
 		const u32 page = slot / OPTCACHE_ENTRIES_PER_PAGE;
 		u64 *word = &rp->slots->word[slot];
-		const u64 new = record_word(r, i, *word);
+		u64 new = record_word(r, i, *word);
 
-		if (lsn < rp->page_lsn[page] || new == *word)
+		if (lsn < rp->page_lsn[page]) {
+			if (!intended(*word) || r->type == OPTCACHE_REC_CLEAN)
+				continue;
+			new = 0;	/* as the page has it */
+		}
+		if (new == *word)
 			continue;
 		*word = new;
 		__set_bit(page, rp->touched);
@@ -143,7 +170,10 @@ int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail)
 			return -EUCLEAN;
 	for (i = 0; i < nr; i++) {
 		oc_record_decode(&r, &disk[i], &sb->geo);
-		record_apply(rp, &r, rp->lsn + i);
+		if (r.type != OPTCACHE_REC_INTENT)
+			record_apply(rp, &r, rp->lsn + i);
+		else if (!intent_apply(rp, &r, rp->lsn + i))
+			return -EUCLEAN;
 	}
 
 	rp->lsn += nr;
@@ -173,11 +203,107 @@ static bool replay_lost_journal(const struct oc_replay *rp)
 	return false;
 }
 
+/* Of one page, from intent[nr] on.  @intent: NULL to count only.  Return: how many then. */
+static u32 collect_page(const struct oc_replay *rp, u32 page, struct oc_intent *intent, u32 nr)
+{
+	const struct oc_slots *s = rp->slots;
+	u32 i = page * OPTCACHE_ENTRIES_PER_PAGE;
+	const u32 end = min_t(u32, i + OPTCACHE_ENTRIES_PER_PAGE, s->nr);
+
+	for (; i < end; i++) {
+		if (!intended(s->word[i]))
+			continue;
+		if (intent)
+			intent[nr] = (struct oc_intent) {
+				.slot = to_slot(i),
+				.old = OC_NO_SLOT,
+				.block = oc_word_block(s->word[i]),
+				.crc = s->next[i],
+				.valid = oc_word_valid(s->word[i]),
+			};
+		nr++;
+	}
+	return nr;
+}
+
+static u32 collect(const struct oc_replay *rp, struct oc_intent *intent)
+{
+	u32 page, nr = 0;
+
+	for_each_set_bit(page, rp->touched, rp->sb->geo.nr_pages) {
+		nr = collect_page(rp, page, intent, nr);
+		cond_resched();
+	}
+	return nr;
+}
+
+int oc_replay_collect(struct oc_replay *rp)
+{
+	u32 i;
+
+	rp->nr_intents = collect(rp, NULL);
+	if (!rp->nr_intents)
+		return 0;
+	rp->intent = oc_zalloc((size_t)rp->nr_intents * sizeof(*rp->intent));
+	if (!rp->intent)
+		return -ENOMEM;
+	collect(rp, rp->intent);
+	for (i = 0; i < rp->nr_intents; i++)
+		rp->slots->next[from_slot(rp->intent[i].slot)] = 0;
+	return 0;
+}
+
+bool oc_intent_landed(const struct oc_intent *in, const void *data)
+{
+	u32 crc = ~0U, i;
+
+	for (i = 0; i < OPTCACHE_SECTORS_PER_BLOCK; i++)
+		if (in->valid & (1U << i))
+			crc = oc_data_crc(crc, data + (i << 9), 1 << 9);
+	return crc == in->crc;
+}
+
+/*
+ * Its write held the block until a MAP or UNMAP was appended, and none was: so it is newer
+ * than whatever maps the block, and that is clean.  Return: false if not so.
+ */
+static bool settle(struct oc_replay *rp, struct oc_index *ix, struct oc_intent *in)
+{
+	struct oc_slots *s = rp->slots;
+	bool ending;
+	u64 was;
+
+	if (!in->landed) {
+		oc_index_insert(ix, in->slot);
+		return true;
+	}
+	in->old = oc_index_find_locked(ix, in->block, &ending);
+	if (in->old != OC_NO_SLOT) {
+		if (oc_slot_read(s, in->old) & OC_WORD_DIRTY)
+			return false;
+		oc_slot_kill(s, in->old, 0, &was);
+	}
+	oc_slot_install(s, in->slot,
+			oc_word_make(in->block, in->valid, OC_SEALED) | OC_WORD_DIRTY);
+	oc_index_insert(ix, in->slot);
+	return true;
+}
+
 int oc_replay_finish(struct oc_replay *rp, struct oc_index *ix, oc_slot_t *bad_slot)
 {
+	int err;
+	u32 i;
+
 	*bad_slot = OC_NO_SLOT;
 	if (replay_lost_journal(rp))
 		return -EUCLEAN;
 	oc_slots_recount(rp->slots);
-	return oc_index_build(ix, bad_slot);
+	err = oc_index_build(ix, bad_slot);
+	for (i = 0; !err && i < rp->nr_intents; i++) {
+		if (settle(rp, ix, &rp->intent[i]))
+			continue;
+		*bad_slot = rp->intent[i].slot;
+		err = -EUCLEAN;
+	}
+	return err;
 }

@@ -238,7 +238,7 @@ u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid)
 	do {
 		if (!oc_word_current(old))
 			return 0;
-		new = old | (u64)valid << OC_WORD_VALID_SHIFT;
+		new = oc_word_with_state(old, OC_SEALED) | (u64)valid << OC_WORD_VALID_SHIFT;
 	} while (!oc_slot_cmpxchg(s, slot, &old, new));
 	return new;
 }
@@ -250,9 +250,24 @@ u64 oc_slot_record(struct oc_slots *s, oc_slot_t slot)
 	do {
 		if (oc_word_state(old) != OC_FRESH)
 			return 0;
-		new = oc_word_with_state(old, OC_LIVE);
+		new = oc_word_with_state(old, OC_SEALED);
 	} while (!oc_slot_cmpxchg(s, slot, &old, new));
 	return new;
+}
+
+void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot)
+{
+	u64 old = oc_slot_read(s, slot);
+
+	do {
+		if (oc_word_state(old) != OC_SEALED)
+			return;
+	} while (!oc_slot_cmpxchg(s, slot, &old, oc_word_with_state(old, OC_LIVE)));
+}
+
+void oc_slot_void(struct oc_slots *s, oc_slot_t slot, oc_block_t block)
+{
+	WRITE_ONCE(s->word[from_slot(slot)], oc_word_make(block, 0, OC_DEAD));
 }
 
 u64 oc_slot_copy_begin(struct oc_slots *s, oc_slot_t slot, oc_block_t block, bool force)

@@ -60,7 +60,9 @@ static struct bio *make_bio(struct oc_buffer *b, struct block_device *bdev, blk_
 {
 	struct bio *bio;
 
-	bio = bio_alloc_bioset(bdev, b->nr, opf, GFP_NOIO, &b->core->bs);
+	bio = bio_alloc_bioset(bdev, b->nr, opf, GFP_NOWAIT, &b->core->bs);
+	if (!bio)
+		return NULL;
 	*sector = oc_buffer_add(b, bio, 0, b->nr);
 	bio->bi_end_io = end;
 	bio->bi_private = b;
@@ -93,19 +95,30 @@ bool oc_through_begin(struct oc_io *io)
 	b = oc_buffer_get(io, false);
 	if (!b)
 		return false;
-	if (!take_slots(b)) {
-		oc_buffer_put(b);
-		return false;
-	}
+	if (!take_slots(b))
+		goto no_slots;
+	/* who holds one bio of a pool must not wait for another */
+	to_origin = make_bio(b, core->origin, io->bio->bi_opf & ~REQ_NOWAIT, origin_endio,
+			     &sector);
+	to_cache = make_bio(b, core->cache, REQ_OP_WRITE, cache_endio, &sector);
+	if (!to_origin || !to_cache)
+		goto no_bio;
 	oc_buffer_copy_in(b);
 	oc_count(core, write_through);
 	atomic_set(&b->pending, 2);
-	to_origin = make_bio(b, core->origin, io->bio->bi_opf & ~REQ_NOWAIT, origin_endio,
-			     &sector);
 	to_origin->bi_iter.bi_sector = sector;
-	to_cache = make_bio(b, core->cache, REQ_OP_WRITE, cache_endio, &sector);
 	to_cache->bi_iter.bi_sector = oc_cache_sector(core, b->slot) + oc_sector_offset(sector);
 	submit_bio_noacct(to_origin);
 	submit_bio_noacct(to_cache);
 	return true;
+no_bio:
+	if (to_origin)
+		bio_put(to_origin);
+	if (to_cache)
+		bio_put(to_cache);
+	oc_slots_free(&core->slots, b->slot, b->run);
+	oc_fresh_unreserve(core);
+no_slots:
+	oc_buffer_put(b);
+	return false;
 }

@@ -298,6 +298,5 @@ size_t oc_writeback_bytes(const struct oc_core *core)
 {
 	const struct oc_writeback *wb = core->writeback;
 
-	return wb ? sizeof(*wb) + OC_COPY_ITEMS * PAGE_SIZE +
-		    wb->copier.order.max * sizeof(struct oc_dirty) : 0;
+	return wb ? sizeof(*wb) + oc_copier_bytes(&wb->copier) : 0;
 }

@@ -12,8 +12,8 @@
  *	data_start	nr_slots slots of slot_size bytes
  *
  * All integers are little endian.  Every structure carries a CRC32C (Castagnoli,
- * seed ~0, not inverted at the end) over the whole structure with its own crc
- * field taken as zero.  Unused bytes are zero.
+ * seed ~0, not inverted at the end) over itself with its own crc field taken as
+ * zero.  Unused bytes are zero.
  */
 #ifndef _UAPI_LINUX_DM_OPTCACHE_H
 #define _UAPI_LINUX_DM_OPTCACHE_H
@@ -124,7 +124,7 @@ struct optcache_super {
  */
 struct optcache_journal_header {
 	__le32	magic;
-	__le32	crc;			/* over size bytes */
+	__le32	crc;			/* of header and records, the rest is not looked at */
 	__u8	uuid[OPTCACHE_UUID_SIZE];
 	__le64	epoch;			/* never falls from one block to the next */
 	__le64	lsn;
@@ -137,23 +137,22 @@ enum optcache_record_type {
 	OPTCACHE_REC_MAP	= 1,	/* slots now hold blocks, valid and dirty so */
 	OPTCACHE_REC_UNMAP	= 2,	/* slots hold nothing */
 	OPTCACHE_REC_CLEAN	= 3,	/* the origin durably holds what the slots hold */
-	OPTCACHE_REC_CONFIRM	= 4,	/* reserved: the data of an earlier CRC record is durable */
+	OPTCACHE_REC_INTENT	= 4,	/* a slot holds a block, dirty, if its data has this crc */
 };
 
 #define OPTCACHE_REC_TYPE_MASK		0x0f
 #define OPTCACHE_REC_DIRTY		0x10	/* MAP: the origin does not durably hold this */
-#define OPTCACHE_REC_CRC		0x20	/* MAP: crc covers the data (incompat) */
 
-#define OPTCACHE_NO_SLOT		0xffffffffU
-
-/* A record stands for count + 1 slots in a row, and for MAP as many blocks in a row. */
+/*
+ * A record stands for count + 1 slots in a row, and for MAP as many blocks in a row;
+ * an INTENT for one.
+ */
 struct optcache_record {
 	__le32	slot;			/* first slot */
-	__le32	pred;			/* MAP with CRC: slot before, else OPTCACHE_NO_SLOT */
-	__le32	crc;			/* MAP with CRC: of the sectors written, else 0 */
-	__le32	block_lo;		/* MAP: first origin block, low 32 bits */
-	__u8	block_hi;		/* MAP: its high 8 bits */
-	__u8	valid;			/* MAP: bit i = 512-byte sector i of each block */
+	__le32	crc;			/* INTENT: CRC32C of the valid sectors, else 0 */
+	__le32	block_lo;		/* MAP, INTENT: first origin block, low 32 bits */
+	__u8	block_hi;		/* MAP, INTENT: its high 8 bits */
+	__u8	valid;			/* MAP, INTENT: bit i = 512-byte sector i of each block */
 	__u8	type;			/* enum optcache_record_type | OPTCACHE_REC_* */
 	__u8	count;			/* slots - 1 */
 } __attribute__((packed));
@@ -187,7 +186,7 @@ struct optcache_table_page {
 #define OPTCACHE_STATIC_ASSERT(x)	_Static_assert(x, #x)
 OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_super) == OPTCACHE_PAGE_SIZE);
 OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_journal_header) == 48);
-OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_record) == 20);
+OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_record) == 16);
 OPTCACHE_STATIC_ASSERT(sizeof(struct optcache_table_page) == OPTCACHE_PAGE_SIZE);
 
 /* ---- options --------------------------------------------------------- */
