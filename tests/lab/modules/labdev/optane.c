@@ -2,8 +2,13 @@
 /*
  * Solid state: some channels, each busy for the base latency of a command, in
  * front of one bus per direction.  The bus spaces commands by what the data
- * sheet calls random IOPS up to 4 KiB, and by the streaming rate above.  Which
+ * sheet calls random IOPS of 4 KiB, and by the streaming rate above.  Which
  * of the two limits shows depends on the load, as on the real thing.
+ *
+ * Below 4 KiB: random writes of 4 KiB and streaming ones reach the same bytes a
+ * second on all of these devices, and reads more than that, so what limits
+ * writes is the media, in bytes.  A shorter one takes less of it, down to what a
+ * command costs, which the reads show.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -63,6 +68,18 @@ static u64 lab_optane_stream(const struct lab_direction *d, u64 sectors)
 	return div64_u64(sectors * SECTOR_SIZE * 1000, d->mbps);
 }
 
+/* How long @sectors keep the bus from the next command. */
+static u64 lab_optane_gap(struct lab_dev *dev, const struct lab_direction *d, int way,
+			  u64 sectors)
+{
+	if (sectors > LAB_SMALL_SECTORS)
+		return max(d->least_gap, lab_optane_stream(d, sectors));
+	if (way == READ)
+		return d->least_gap;
+	return max(div64_u64(d->least_gap * sectors, LAB_SMALL_SECTORS),
+		   min_t(u64, dev->par.read_4k_ns, d->least_gap));
+}
+
 static unsigned int lab_optane_channel(struct lab_dev *dev)
 {
 	struct lab_optane_state *o = dev->model;
@@ -80,15 +97,13 @@ static u64 lab_optane_transfer(struct lab_dev *dev, struct lab_io *io, u64 now)
 	int way = lab_io_writes(io) ? WRITE : READ;
 	struct lab_direction d = lab_optane_way(&dev->par, way);
 	unsigned int channel = lab_optane_channel(dev);
-	u64 sectors = io->end - io->start, bus = d.least_gap, done;
+	u64 sectors = io->end - io->start, done;
 
 	done = max(now, o->channel_free[channel]) + lab_optane_latency(dev, &d);
 	o->channel_free[channel] = done;
-	if (sectors > LAB_SMALL_SECTORS) {
+	if (sectors > LAB_SMALL_SECTORS)
 		done += lab_optane_stream(&d, sectors - LAB_SMALL_SECTORS);
-		bus = max(bus, lab_optane_stream(&d, sectors));
-	}
-	o->bus_free[way] = max(now, o->bus_free[way]) + bus;
+	o->bus_free[way] = max(now, o->bus_free[way]) + lab_optane_gap(dev, &d, way, sectors);
 	return max(done, o->bus_free[way]);
 }
 
