@@ -68,6 +68,21 @@ check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 bench-cpu:			## instructions per I/O, to build/results/cpu.json
 	@tests/bench/cpu/run
 
+crash-words = $(if $(SEEDS),--seeds $(SEEDS)) $(if $(FIRST),--first $(FIRST)) \
+	$(if $(TARGET),--target $(TARGET)) $(if $(WITHOUT),--without $(WITHOUT)) $(if $(LIE),--lie $(LIE))
+
+.PHONY: crash
+crash:				## simulated power cuts: SEEDS= FIRST= TARGET= WITHOUT= LIE=, see tests/crash
+	@tests/crash/run $(crash-words)
+
+.PHONY: crash-shrink
+crash-shrink:			## SEED=: what it takes to make this one fail
+	@tests/crash/run $(crash-words) --shrink $(or $(SEED),$(error SEED= is missing))
+
+.PHONY: crash-mutants
+crash-mutants:			## broken modules are found out
+	@tests/crash/run $(crash-words) --mutants
+
 .PHONY: install
 install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,
 ## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS

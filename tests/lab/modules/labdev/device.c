@@ -43,7 +43,7 @@ static int lab_disk_create(struct lab_dev *dev)
 	disk->private_data = dev;
 	/* reading a partition table would cost simulated time */
 	disk->flags |= GENHD_FL_NO_PART;
-	set_capacity(disk, par->size_mb << (20 - SECTOR_SHIFT));
+	set_capacity(disk, lab_params_sectors(par));
 	dev->disk = disk;
 	ret = add_disk(disk);
 	if (ret)

@@ -338,7 +338,7 @@ static int lab_disk_create(struct lab_dev *dev)
 		return -ENOMEM;
 	dev->model = d;
 	lab_geometry_init(&d->geometry, &dev->par);
-	d->size = dev->par.size_mb << (20 - SECTOR_SHIFT);
+	d->size = lab_params_sectors(&dev->par);
 	d->ahead = dev->par.ahead_kb << 1;
 	INIT_LIST_HEAD(&d->reads);
 	INIT_LIST_HEAD(&d->writes);

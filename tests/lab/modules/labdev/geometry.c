@@ -20,7 +20,7 @@ static u32 lab_sectors_per_track(u64 mbps, u64 rev_ns)
 
 void lab_geometry_init(struct lab_geometry *g, const struct lab_params *par)
 {
-	u64 sectors = par->size_mb << (20 - SECTOR_SHIFT);
+	u64 sectors = lab_params_sectors(par);
 	u64 per_turn = 0, tracks, sector = 0, track = 0;
 	u32 outer, inner;
 	unsigned int i;

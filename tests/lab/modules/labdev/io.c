@@ -53,7 +53,8 @@ static bool lab_io_carry_out(struct lab_dev *dev, struct lab_io *io, u64 now)
 	if (io->status)
 		return true;
 	if (io->phase == LAB_FLUSHING) {
-		lab_flush(dev, io->barrier);
+		if (!(dev->lies & LAB_LIE_FLUSH))
+			lab_flush(dev, io->barrier);
 		if (io->end == io->start)
 			return true;
 		io->phase = LAB_MOVING;
@@ -142,6 +143,15 @@ enum hrtimer_restart lab_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+#define LAB_MISPLACED_ONE_IN	64
+
+static bool lab_io_misplaced(struct lab_dev *dev, const struct lab_io *io)
+{
+	return dev->lies & LAB_LIE_MISPLACE && lab_io_writes(io) &&
+	       io->end + LAB_PAGE_SECTORS <= lab_params_sectors(&dev->par) &&
+	       ++dev->misplaced % LAB_MISPLACED_ONE_IN == 0;
+}
+
 static struct lab_io *lab_io_create(struct lab_dev *dev, struct bio *bio)
 {
 	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? GFP_NOWAIT : GFP_NOIO;
@@ -152,6 +162,10 @@ static struct lab_io *lab_io_create(struct lab_dev *dev, struct bio *bio)
 	io->bio = bio;
 	io->start = bio->bi_iter.bi_sector;
 	io->end = bio_end_sector(bio);
+	if (lab_io_misplaced(dev, io)) {
+		io->start += LAB_PAGE_SECTORS;
+		io->end += LAB_PAGE_SECTORS;
+	}
 	io->phase = bio->bi_opf & REQ_PREFLUSH ? LAB_FLUSHING : LAB_MOVING;
 	INIT_LIST_HEAD(&io->node);
 	INIT_LIST_HEAD(&io->parts);

@@ -84,6 +84,13 @@ enum lab_state {
 	LAB_VANISHED,		/* removed; leave by "return" */
 };
 
+/* What a device that does not keep its promises does. */
+enum lab_lie {
+	LAB_LIE_FUA = 1,	/* a FUA write is like any other */
+	LAB_LIE_FLUSH = 2,	/* a flush makes nothing durable */
+	LAB_LIE_MISPLACE = 4,	/* now and then a write lands 4 KiB too far */
+};
+
 struct lab_stats {
 	u64 reads, writes, flushes, fua, discards, errors;
 	u64 sectors_read, sectors_written, sectors_discarded;
@@ -103,6 +110,7 @@ struct lab_dev {
 
 	spinlock_t lock;		/* everything below */
 	enum lab_state state;
+	unsigned int lies;
 	struct hrtimer timer;
 	struct list_head inflight;	/* all I/O, in order of arrival */
 	struct list_head done;		/* whose time is known, soonest first */
@@ -112,6 +120,7 @@ struct lab_dev {
 	u64 acked, writes, random;
 	struct list_head faults;
 	bool armed;			/* part of a cut to come, see power.c */
+	u64 misplaced;			/* writes that could have been */
 	struct lab_stats stats;
 };
 

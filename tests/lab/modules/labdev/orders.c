@@ -224,6 +224,34 @@ static int lab_do_heal(struct lab_words *w)
 	return ret;
 }
 
+static int lab_do_lie(struct lab_words *w)
+{
+	static const struct {
+		const char *name;
+		enum lab_lie lie;
+	} known[] = {
+		{ "fua", LAB_LIE_FUA },
+		{ "flush", LAB_LIE_FLUSH },
+		{ "misplace", LAB_LIE_MISPLACE },
+	};
+	const char *about = lab_word(w, "about") ?: "";
+	struct lab_dev *dev;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(about, known[i].name))
+			break;
+	if (i == ARRAY_SIZE(known)) {
+		lab_refuse(w, "wants about=, one of fua, flush, misplace");
+		return -EINVAL;
+	}
+	ret = lab_named(w, &dev, 1);
+	if (!ret)
+		dev->lies |= known[i].lie;
+	return ret;
+}
+
 static int lab_do_vanish(struct lab_words *w)
 {
 	struct lab_dev *dev;
@@ -336,6 +364,8 @@ const struct lab_command lab_commands[] = {
 	  "delays" },
 	{ "heal", lab_do_heal, "N\n"
 	  "no more errors and delays" },
+	{ "lie", lab_do_lie, "N about=fua|flush|misplace\n"
+	  "ignore FUA, or flushes; write every 64th write 4 KiB too far" },
 	{ "vanish", lab_do_vanish, "N [seed=S]\n"
 	  "every I/O fails; with a seed, the cache is lost as in a cut" },
 	{ "return", lab_do_return, "N ... [image=saved]\n"

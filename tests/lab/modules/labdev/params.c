@@ -28,6 +28,7 @@ struct lab_param {
 
 static const struct lab_param lab_param_table[] = {
 	PARAM("size_mb", size_mb, 1, 1ULL << 30, "capacity, MiB"),
+	PARAM("size_kb", size_kb, 0, 1ULL << 40, "capacity, KiB, in place of size_mb"),
 	PARAM("lbs", lbs, 512, 4096, "logical block; a write is torn at it"),
 	PARAM("pbs", pbs, 512, 4096, "physical block size, bytes"),
 	PARAM("volatile", has_cache, 0, 1, "has a volatile cache: FLUSH, FUA"),

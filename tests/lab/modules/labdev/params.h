@@ -18,7 +18,7 @@ struct lab_params {
 	const struct lab_preset *preset;
 
 	/* any device */
-	u64 size_mb, lbs, pbs, has_cache, discard, max_kb, tags;
+	u64 size_mb, size_kb, lbs, pbs, has_cache, discard, max_kb, tags;
 	u64 seed, hold_kb, fail_us;
 
 	/* optane: an address-mapped medium behind parallel channels */
@@ -37,6 +37,13 @@ struct lab_preset {
 	const struct lab_engine *engine;
 	const char *settings;		/* as they would be typed */
 };
+
+/* The capacity in sectors. */
+static inline u64 lab_params_sectors(const struct lab_params *par)
+{
+	return par->size_kb ? par->size_kb << (10 - SECTOR_SHIFT) :
+			      par->size_mb << (20 - SECTOR_SHIFT);
+}
 
 extern const struct lab_preset lab_presets[];
 const struct lab_preset *lab_preset_find(const char *name);

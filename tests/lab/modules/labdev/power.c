@@ -8,13 +8,17 @@
  * for the caller: nobody hears of the first one's death before the last is
  * dead.  lab_power_lock serializes cuts; a device's lock nests inside it.
  */
+#include <linux/export.h>
+
 #include "compat.h"
+#include "cuts.h"
 #include "labdev.h"
 #include "power.h"
 
 static DEFINE_SPINLOCK(lab_power_lock);
 static struct lab_cut_order lab_armed;
 static struct hrtimer lab_cut_timer;
+static u64 lab_cuts, lab_last_cut_ns;
 
 /* Nobody is inside, and while the device is down nobody reaches the store. */
 static bool lab_idle(struct lab_dev *dev)
@@ -66,9 +70,20 @@ static void lab_cut_all(const struct lab_cut_order *order)
 	unsigned int i;
 
 	lockdep_assert_held(&lab_power_lock);
+	lab_last_cut_ns = ktime_get_ns();
+	/* first: what ends from here on has not ended before the cut */
+	WRITE_ONCE(lab_cuts, lab_cuts + 1);
 	for (i = 0; i < order->nr; i++)
 		lab_cut_one(order->devs[i], order->seed);
 }
+
+u64 lab_power_cuts(u64 *when)
+{
+	if (when)
+		*when = READ_ONCE(lab_last_cut_ns);
+	return READ_ONCE(lab_cuts);
+}
+EXPORT_SYMBOL_GPL(lab_power_cuts);
 
 static enum hrtimer_restart lab_cut_fire(struct hrtimer *timer)
 {

@@ -89,7 +89,8 @@ static void lab_part_land(struct lab_dev *dev, struct lab_part *part,
 /* Carry out a write, discard or write-zeroes. */
 void lab_write(struct lab_dev *dev, struct lab_io *io)
 {
-	bool durable = !dev->par.has_cache || (io->bio->bi_opf & REQ_FUA);
+	bool durable = !dev->par.has_cache ||
+		       (io->bio->bi_opf & REQ_FUA && !(dev->lies & LAB_LIE_FUA));
 	struct bvec_iter at = io->bio->bi_iter;
 	struct lab_part *part, *next;
 

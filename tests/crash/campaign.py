@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Playing many seeds: builds what that takes, boots guests of the lab, adds up."""
+
+import collections
+import concurrent.futures
+import dataclasses
+import pathlib
+import re
+import subprocess
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+LAB = TOP / "tests" / "lab" / "lab"
+LAB_MODULES = TOP / "tests" / "lab" / "modules"
+OUT = TOP / "build" / "crash"
+
+KERNEL = "uml-6.12"
+MEMORY = "512M"
+AT_ONCE = 2
+# Seeds of one boot, and how long they may take: what hangs is found by the clock.
+CHUNK = 400
+BOOT_S = 30
+SEED_S = 0.5
+
+COLUMNS = ("lost", "stale", "foreign", "unstable", "errors", "inexact_dirty", "recovery_failed")
+
+SEED_LINE = re.compile(r"S (\d+) ((?:\w+=\w+ ?)+)(?:why: (.*))?$")
+COMPLAINT = re.compile(r"the kernel complained: (.*?); see ")
+
+
+class Trouble(Exception):
+    """It could not be run; says why."""
+
+
+def call(*argv):
+    """Run a program to its good end."""
+    done = subprocess.run([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        raise Trouble(f"{pathlib.Path(argv[0]).name} {argv[1]}: exit status {done.returncode}\n"
+                      + "\n".join(done.stdout.splitlines()[-20:]))
+    return done.stdout
+
+
+def build_rig():
+    """The driver and the lab's modules; return their paths."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    rig = OUT / "rig"
+    call("gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror", "-o", rig,
+         *sorted((HERE / "rig").glob("*.c")))
+    call(LAB, "build", KERNEL, LAB_MODULES, OUT / "lab")
+    return [OUT / "lab" / "labdev.ko", OUT / "lab" / "labcut.ko"], rig
+
+
+def build_module(source, place):
+    """dm-optcache from the tree SOURCE, in PLACE."""
+    call(LAB, "build", KERNEL, source, place)
+    return place / "dm-optcache.ko"
+
+
+@dataclasses.dataclass
+class Job:
+    """What is to be played."""
+    target: str
+    files: list          # modules
+    rig: pathlib.Path
+    options: list        # of the rig
+    name: str            # folder below OUT
+
+
+@dataclasses.dataclass
+class Result:
+    """What the seeds came to."""
+    seeds: int = 0
+    kernel: str = ""
+    total: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    bad: dict = dataclasses.field(default_factory=dict)      # seed -> why
+    hashes: dict = dataclasses.field(default_factory=dict)   # seed -> hash
+
+    def take(self, seed, fields, why):
+        """One seed."""
+        self.seeds += 1
+        self.hashes[seed] = fields.pop("hash", "")
+        numbers = {key: int(value) for key, value in fields.items()}
+        self.total.update(numbers)
+        found = [f"{c}={numbers[c]}" for c in COLUMNS if numbers.get(c)]
+        if found:
+            self.bad[seed] = " ".join(found) + (f" ({why})" if why else "")
+
+    def died(self, seed, why):
+        """A seed that the guest did not survive."""
+        self.seeds += 1
+        self.total.update(recovery_failed=1)
+        self.bad[seed] = why
+
+    def add(self, other):
+        """Sum up."""
+        self.seeds += other.seeds
+        self.kernel = self.kernel or other.kernel
+        self.total.update(other.total)
+        self.bad.update(other.bad)
+        self.hashes.update(other.hashes)
+
+
+def boot(job, first, count, options=(), limit=None):
+    """One boot; return (lines of the job, the lab's last line, folder)."""
+    out = OUT / job.name / f"{first}"
+    argv = [LAB, "run", KERNEL, HERE / "job.sh", "--time", "sim", "--mem", MEMORY,
+            "--timeout", limit or int(BOOT_S + SEED_S * count), "--out", out]
+    for module in job.files:
+        argv += ["--module", module]
+    argv += ["--file", job.rig, f"TARGET={job.target}", f"FIRST={first}", f"COUNT={count}",
+             f"OPTIONS={' '.join([*job.options, *options])}"]
+    done = subprocess.run([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode == 126 or not (out / "job.log").exists():
+        raise Trouble(done.stdout.strip())
+    lines = (out / "job.log").read_text(encoding="utf-8").splitlines()
+    return lines, done.stdout.strip().splitlines()[-1], out
+
+
+def why_it_ended(lines, last):
+    """In a line: what a guest that did not come to its end died of."""
+    for line in lines:
+        if line.startswith("FATAL"):
+            return line
+    if match := COMPLAINT.search(last):
+        return f"kernel: {match[1]}"
+    return "no end in time: something hangs" if "no end after" in last else last
+
+
+def play(job, first, count):
+    """Some seeds, in as many boots as it takes; return a Result."""
+    result, seed = Result(), first
+    while seed < first + count:
+        lines, last, out = boot(job, seed, first + count - seed)
+        for line in lines:
+            if match := SEED_LINE.match(line):
+                result.take(int(match[1]), dict(f.split("=") for f in match[2].split()), match[3])
+                seed = int(match[1]) + 1
+        if "END" in lines:
+            break
+        if not any(line.startswith("RIG") for line in lines):
+            raise Trouble(f"the rig does not start: {last}\n" + "\n".join(lines[-5:]))
+        result.died(seed, f"{why_it_ended(lines, last)}; {out.relative_to(TOP)}/console.log")
+        seed += 1
+    console = out / "console.log"
+    if match := re.search(r"lab: job starts on (\S+)", console.read_text(errors="replace")):
+        result.kernel = match[1]
+    return result
+
+
+def play_all(job, first, count, progress, enough=None):
+    """All seeds, a few boots at a time; with ENOUGH, until so many are bad."""
+    result, start = Result(), time.monotonic()
+    chunk = max(1, min(CHUNK, -(-count // AT_ONCE)))
+    todo = [(at, min(chunk, first + count - at)) for at in range(first, first + count, chunk)]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting = {pool.submit(play, job, *part) for part in todo}
+        for done in concurrent.futures.as_completed(waiting):
+            if done.cancelled():
+                continue
+            result.add(done.result())
+            progress(result, time.monotonic() - start)
+            if enough and len(result.bad) >= enough:
+                for later in waiting:
+                    later.cancel()
+    return result
+
+
+def shrink(job, seed):
+    """Play SEED and leave out what it does not take to fail; return the report's lines."""
+    lines, last, _ = boot(job, seed, 1, ["shrink=1"], limit=600)
+    if "END" not in lines:
+        lines = [*lines, why_it_ended(lines, last)]
+    return lines
