@@ -7,7 +7,7 @@
 #	cost WORKLOAD.SIZE DEVICE COST...	instructions an I/O, a figure a round
 #	before|after WORKLOAD.SIZE STATUS...	optcache's counters around it
 #
-#	QUICK=1		only the two metrics with a bound
+#	QUICK=1		only what has a bound
 #	PEERS="..."	of dmcache, writecache, bcache
 #
 # Every device has memory-backed disks of its own that complete in the caller's context,
@@ -58,6 +58,12 @@ make_linear()
 {
 	ram raw $MIB
 	dmsetup create linear --table "0 $SECTORS linear /dev/raw 0"
+}
+
+make_null()
+{
+	load_module dm-flushnull
+	dmsetup create null --table "0 $SECTORS flushnull /dev/raw"
 }
 
 st()
@@ -161,6 +167,7 @@ measure()
 echo "kernel $(uname -r)"
 
 make_linear
+make_null
 make_optcache
 for peer in $PEERS; do
 	"make_$peer"
@@ -168,9 +175,13 @@ done
 
 OURS="raw linear optcache"
 ALL="$OURS $PEERS"
+# fdatasync makes the block layer ask whoever takes flushes, so it has a floor of its own
+DURABLE="raw linear null optcache $PEERS"
 
 measure read_hit.4k "$ALL" -o read
 measure write_hit_dirty.4k "$ALL" -o write
+measure write_fdatasync_dirty.4k "$DURABLE" -o sync -n 2048
+measure write_fdatasync_new.4k "$DURABLE" -o sync -n 1024 -f -a 80
 if [ -z "$QUICK" ]; then
 	# in a row again, where overwriting has moved it
 	for peer in $PEERS; do
@@ -180,10 +191,8 @@ if [ -z "$QUICK" ]; then
 	measure read_hit.1m "$ALL" -o read -s 1048576 -n 32
 	measure write_hit_dirty.128k "$ALL" -o write -s 131072 -n 256
 	measure write_hit_dirty.1m "$ALL" -o write -s 1048576 -n 32
-	measure write_fdatasync_dirty.4k "$ALL" -o sync -n 2048
 	measure write_hit_clean.4k "$OURS" -o write -n 2048 -f -a 32
 	measure write_new.4k "$ALL" -o write -n 2048 -f -a 56
-	measure write_fdatasync_new.4k "$ALL" -o sync -n 1024 -f -a 80
 	measure read_miss.4k "$OURS" -o read -n 2048 -f -a 92 -y
 	dmsetup message optcache 0 set seq_cutoff 4
 	measure read_bypass.4k "$OURS" -o read -n 4096 -q -a 116
