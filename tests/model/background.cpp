@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Fills, FRESH slots, eviction, write-back, reads in flight. */
-#include "world.h"
+#include "world.hpp"
 
 static const int ALL = (1 << NH) - 1;
 
@@ -84,7 +84,7 @@ static void wb_begins(State s, int b, Sink &out)
 	int m = current_slot(s, b);
 	u8 v[NH];
 
-	if (locked(s, b) || m < 0 || !s.s[m].dirty || s.s[m].lost || slot_busy(s, m, ALL) || !has_room(s, 1))
+	if (locked(s, b) || m < 0 || !s.s[m].dirty || slot_busy(s, m, ALL) || !has_room(s, 1))
 		return;
 	if (s.s[m].st != LIVE && !(s.s[m].st == SEALED && dropped(R_wb_sealed)))
 		return;
@@ -132,7 +132,7 @@ static void wb_ends(State s, int b, Sink &out)
 	int m = s.op[b].slot;
 	bool still = s.s[m].st == COPY && s.s[m].blk == b;
 
-	if (still && !has_room(s, 1))
+	if (still && !can_append(s, 1))
 		return;
 	s.op[b] = {};
 	if (still)
@@ -161,7 +161,7 @@ static void read_begins(State s, int b, Sink &out)
 {
 	int m = current_slot(s, b);
 
-	if (m < 0 || !(s.s[m].mask & 1) || s.s[m].lost)
+	if (m < 0 || !(s.s[m].mask & 1))
 		return;
 	s.bud[B_READ]--;
 	s.rd = 1;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A sweep over the dirty pages of the table, then the new tail. */
-#include "world.h"
+#include "world.hpp"
 
 enum { NONE, WAIT_INTENTS, PAGES, SUPER };
-enum { CLEAN_PAGE, ENCODED, IN_FLIGHT, IN_CACHE };
 
 static void begin(State s, Sink &out)
 {
@@ -12,7 +11,8 @@ static void begin(State s, Sink &out)
 	s.ck_tail = s.issued;
 	s.ck_pos = s.pos;
 	s.ck_used = s.used;
-	s.ck_todo = s.dirty_pages;
+	if (dropped(R_tail_no_sync))
+		s.ck_todo = s.dirty_pages;
 	out.quiet(s, "a sweep begins; the tail will be record %d", s.ck_tail);
 }
 
@@ -28,7 +28,7 @@ static u8 encode_slot(const Slot &x)
 {
 	if (x.st < SEALED || x.st > COPY)
 		return 0;
-	return make_entry(x.blk, x.mask, x.dirty, x.lost);
+	return make_entry(x.blk, x.mask, x.dirty);
 }
 
 static void encode(State s, int p, Sink &out)
@@ -36,32 +36,26 @@ static void encode(State s, int p, Sink &out)
 	for (int i = 0; i < 2; i++)
 		s.page_new[p].entry[i] = 2 * p + i < NS ? encode_slot(s.s[2 * p + i]) : 0;
 	s.page_new[p].lsn = head_lsn(s);
-	s.page_st[p] = ENCODED;
+	s.page_st[p] = PAGE_ENCODED;
 	s.dirty_pages &= ~(1 << p);
 	if (!dropped(R_melt_paged))
 		s.closed = head_lsn(s);
 	out.quiet(s, "page %d is encoded, lsn %d", p, s.page_new[p].lsn);
 }
 
-static void write_page(State s, int p, Sink &out)
-{
-	s.page_st[p] = IN_FLIGHT;
-	out.step(s, "page %d is sent", p);
-}
-
 static void page_written(State s, int p, Sink &out)
 {
-	s.page_st[p] = IN_CACHE;
+	s.page_st[p] = PAGE_IN_CACHE;
 	s.ck_todo &= ~(1 << p);
 	if (!cfg.vol_cache) {
 		s.page[p] = s.page_new[p];
 		s.page_new[p] = {};
-		s.page_st[p] = CLEAN_PAGE;
+		s.page_st[p] = PAGE_CLEAN;
 	}
 	out.quiet(s, "page %d is written", p);
 }
 
-static void write_super(State s, Sink &out)
+static void write_super(State &s)
 {
 	if (dropped(R_tail_at_end)) {
 		s.ck_tail = s.issued;
@@ -77,7 +71,6 @@ static void write_super(State s, Sink &out)
 	}
 	if (dropped(R_ring_overrun))
 		s.used -= s.ck_used;
-	out.step(s, "the superblock is sent, tail %d", s.ck_tail);
 }
 
 static void super_written(State s, Sink &out)
@@ -93,47 +86,62 @@ static void super_written(State s, Sink &out)
 	out.step(s, "the superblock is written");
 }
 
-static void sweep(const State &s, Sink &out)
+/* ---- what it does as soon as it may ---- */
+
+static const char *pages_go_on(State &s)
+{
+	bool busy = false;
+
+	for (int p = 0; p < NPAGE; p++) {
+		if (s.page_st[p] == PAGE_ENCODED &&
+		    (s.page_new[p].lsn <= s.durable || dropped(R_page_early))) {
+			s.page_st[p] = PAGE_IN_FLIGHT;
+			return "a page is sent";
+		}
+		busy |= s.ck_todo >> p & 1 &&
+			!(dropped(R_tail_before_pages) && s.page_st[p] == PAGE_IN_FLIGHT);
+	}
+	/* what resolved the INTENTs must be durable, also when there was no page */
+	if (busy || (s.ck_sync > s.durable && !dropped(R_tail_no_sync)))
+		return nullptr;
+	write_super(s);
+	return "the superblock is sent";
+}
+
+const char *checkpoint_goes_on(State &s)
+{
+	if (s.ck == PAGES)
+		return pages_go_on(s);
+	if (s.ck != WAIT_INTENTS || (unresolved(s, s.ck_tail) && !dropped(R_tail_past_intent)))
+		return nullptr;
+	s.ck = PAGES;
+	s.ck_sync = head_lsn(s);
+	if (!dropped(R_tail_no_sync))
+		s.ck_todo = s.dirty_pages;
+	return "no INTENT below the tail is open";
+}
+
+/* ---- the rest ---- */
+
+static void next_page(const State &s, Sink &out)
 {
 	for (int p = 0; p < NPAGE; p++) {
 		if (!(s.ck_todo >> p & 1))
 			continue;
-		if (s.page_st[p] == CLEAN_PAGE)
+		if (s.page_st[p] == PAGE_CLEAN)
 			encode(s, p, out);
-		else if (s.page_st[p] == ENCODED &&
-			 (s.page_new[p].lsn <= s.durable || dropped(R_page_early)))
-			write_page(s, p, out);
-		else if (s.page_st[p] == IN_FLIGHT)
+		else if (s.page_st[p] == PAGE_IN_FLIGHT)
 			page_written(s, p, out);
-		if (!dropped(R_tail_before_pages) || s.page_st[p] != IN_FLIGHT)
-			return;
+		break;
 	}
-	/* what resolved the INTENTs must be durable, also when there was no page */
-	if (s.ck_sync <= s.durable || dropped(R_tail_no_sync))
-		write_super(s, out);
 }
 
 void next_checkpoint(const State &s, Sink &out)
 {
-	State n = s;
-
-	switch (s.ck) {
-	case NONE:
-		if (s.bud[B_CKPT] && s.used)
-			begin(s, out);
-		break;
-	case WAIT_INTENTS:
-		if (unresolved(s, s.ck_tail) && !dropped(R_tail_past_intent))
-			break;
-		n.ck = PAGES;
-		n.ck_sync = head_lsn(s);
-		out.quiet(n, "the sweep goes on: no INTENT below the tail is open");
-		break;
-	case PAGES:
-		sweep(s, out);
-		break;
-	case SUPER:
+	if (s.ck == NONE && s.bud[B_CKPT])
+		begin(s, out);
+	if (s.ck == PAGES)
+		next_page(s, out);
+	if (s.ck == SUPER)
 		super_written(s, out);
-		break;
-	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "config.h"
+#include "config.hpp"
 
 Config cfg;
 bool twins;
@@ -28,17 +28,18 @@ static bool set_number(Config &c, const std::string &key, int n)
 {
 	static const char *const budget[NR_BUDGETS] = { "write", "through", "bypass", "fill", "wb",
 							"evict", "ckpt", "flush", "discard", "fail",
-							"read", "unread", "crash" };
+							"read", "crash" };
 	struct { const char *name; bool *flag; } flags[] = {
 		{ "vol", &c.vol_cache }, { "volorigin", &c.vol_origin }, { "fua", &c.fua },
 		{ "plain", &c.plain }, { "intent", &c.intent }, { "late", &c.late },
 		{ "split", &c.split }, { "melt", &c.melt }, { "anyslot", &c.anyslot },
 		{ "soft", &c.soft }, { "nodiscard", &c.nodiscard },
-		{ "exact", &c.exact }, { "twins", &twins }, { "trace", &c.trace },
+		{ "exact", &c.exact }, { "space", &c.space }, { "twins", &twins }, { "trace", &c.trace },
 	};
 	struct { const char *name; int *value; int least, most; } numbers[] = {
 		{ "sectors", &c.sectors, 1, NH }, { "flights", &c.flights, 1, NFLY },
-		{ "ring", &c.ring, 2, NRING }, { "slots", &c.slots, 1, NS }, { "init", &c.init, 0, 4 },
+		{ "ring", &c.ring, 2, NRING }, { "slots", &c.slots, 1, NS }, { "pend", &c.pend, 1, NPEND },
+		 { "init", &c.init, 0, 4 },
 	};
 
 	for (int i = 0; i < NR_BUDGETS; i++)

@@ -3,7 +3,7 @@
  * The two devices.  A completed write to a volatile cache can be lost, sector by sector, until a flush
  * that was sent after it has ended; a write in flight can have happened or not.
  */
-#include "world.h"
+#include "world.hpp"
 
 static void forget(Flush &f, int slot, int h, u8 value)
 {
@@ -99,7 +99,7 @@ void send_flush(State &s, Flush &f)
 		for (int h = 0; h < NH; h++)
 			f.drop[i][h] = s.slot[i][h].can & ~bit(s.slot[i][h].cur);
 	for (int p = 0; p < NPAGE; p++)
-		if (s.page_st[p] == 3)
+		if (s.page_st[p] == PAGE_IN_CACHE)
 			f.pages |= 1 << p;
 	f.ring = s.ring_soft;
 }
@@ -110,7 +110,7 @@ void flush_ended(State &s, Flush &f)
 		for (int h = 0; h < NH; h++)
 			s.slot[i][h].can &= ~f.drop[i][h];
 	for (int p = 0; p < NPAGE; p++) {
-		if (!(f.pages >> p & 1) || s.page_st[p] != 3)
+		if (!(f.pages >> p & 1) || s.page_st[p] != PAGE_IN_CACHE)
 			continue;
 		s.page[p] = s.page_new[p];
 		s.page_new[p] = {};

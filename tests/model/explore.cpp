@@ -1,40 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Everything that can happen, breadth first; a state that was seen is a 64-bit hash. */
-#include "explore.h"
+#include "explore.hpp"
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
-void Sink::step(State &s, const char *fmt, ...)
+void Sink::say(const char *fmt, va_list ap)
 {
-	if (tracing) {
-		char buf[400];
-		va_list ap;
+	char buf[400];
 
-		va_start(ap, fmt);
-		vsnprintf(buf, sizeof(buf), fmt, ap);
-		va_end(ap);
-		text = buf;
+	if (!tracing)
+		return;
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	text = buf;
+}
+
+/*
+ * What the module sends as soon as it may: later is no different from sent, and not arrived.
+ * Return: there was something.
+ */
+bool Sink::settle(State &s)
+{
+	const char *what;
+	bool any = false;
+
+	while ((what = past_goes_on(s)) || (what = checkpoint_goes_on(s))) {
+		any = true;
+		if (tracing)
+			text += std::string("; ") + what;
 	}
 	canonical(s);
+	return any;
+}
+
+void Sink::step(State &s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	settle(s);
 	put(s, false);
 }
 
 void Sink::quiet(State &s, const char *fmt, ...)
 {
-	if (tracing) {
-		char buf[400];
-		va_list ap;
+	va_list ap;
 
-		va_start(ap, fmt);
-		vsnprintf(buf, sizeof(buf), fmt, ap);
-		va_end(ap);
-		text = buf;
-	}
-	canonical(s);
-	put(s, true);
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	put(s, !settle(s));
 }
 
 void Sink::bad(const char *fmt, ...)
@@ -54,9 +72,9 @@ void Sink::bad(const char *fmt, ...)
 const char *name(u8 x)
 {
 	static const char *const names[] = { "garbage", "A0", "A1", "A2", "A3", "A4", "A5", "B0", "B1",
-					     "B2", "B3", "B4", "B5", "zeroes", "?", "lost" };
+					     "B2", "B3", "B4", "B5", "zeroes" };
 
-	return names[x & 15];
+	return x < NR_VALUES ? names[x] : "?";
 }
 
 std::string sectors(const u8 *value, int mask)
@@ -294,6 +312,7 @@ std::vector<std::string> Explorer::trace(u32 id)
 	for (u32 i = id; i; i = parent[i])
 		way.push_back(i);
 	tracing = mute = true;
+	violation.clear();
 	for (size_t k = way.size(); k--;) {
 		found.clear();
 		looking_for = hashes[way[k]];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A user's flush: journal up to done_lsn, then the cache device; the origin if it owes one. */
-#include "world.h"
+#include "world.hpp"
 
 enum { NONE, JOURNAL, DEVICE, ORIGIN };
 

@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The journal, and what its progress allows. */
-#include "world.h"
+#include "world.hpp"
 
+/* ---- space ---- */
+
+/* Records that may be outstanding: the ring has a unit for each. */
+int room(int used)
+{
+	return cfg.pend < cfg.ring - used ? cfg.pend : cfg.ring - used;
+}
+
+/* UNMAP and MAP of a new version, the MAP or CLEAN of others. */
+static int reserved(const State &s)
+{
+	int n = 0;
+
+	for (const Op &o : s.op) {
+		if (o.kind == NEW && !dropped(R_space_intents))
+			n += 2;
+		n += o.kind == EXTEND || o.kind == WRITEBACK;
+	}
+	return n;
+}
+
+/* May somebody reserve room for @n records? */
 bool has_room(const State &s, int n)
+{
+	if (!cfg.space)
+		return can_append(s, n);
+	return reserved(s) + s.npend + n <= room(s.used);
+}
+
+/* For those who have reserved it. */
+bool can_append(const State &s, int n)
 {
 	return s.npend + n <= NPEND;
 }
+
+/* ---- records ---- */
 
 static bool melts(Rec last, Rec r)
 {
@@ -72,7 +104,6 @@ void end_mapping(State &s, int slot)
 		return;
 	}
 	x.st = DEAD;
-	x.need = 0;
 	x.lsn = append(s, make_rec(UNMAP, slot));
 }
 

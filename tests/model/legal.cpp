@@ -4,7 +4,7 @@
  * After a cut: anything not older than the last durable version; and what was seen once
  * after a cut stays (G1, G2).
  */
-#include "world.h"
+#include "world.hpp"
 
 void version_begins(State &s, int b, int mask)
 {
@@ -37,7 +37,7 @@ void version_durable(State &s, int b, int h, int v)
 		return;
 	for (int older = 0; older < v; older++)
 		s.legal[b][h] &= ~bit(value(b, older));
-	s.legal[b][h] &= ~(bit(ZERO) | bit(LOST));
+	s.legal[b][h] &= ~bit(ZERO);
 }
 
 static u8 answer(const State &s, int b, int h)
@@ -46,7 +46,7 @@ static u8 answer(const State &s, int b, int h)
 
 	if (m < 0 || !(s.s[m].mask >> h & 1))
 		return s.origin[b][h].cur;
-	return s.s[m].lost ? LOST : s.slot[m][h].cur;
+	return s.slot[m][h].cur;
 }
 
 /* G4: when nothing of the block is dirty, the origin alone is right. */

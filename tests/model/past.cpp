@@ -3,7 +3,7 @@
  * What goes past the mapping to the origin: bypass, write-through, discard.  The mapping ends
  * first, durably, also that of a slot that is DEAD already.
  */
-#include "world.h"
+#include "world.hpp"
 
 static u8 end_of_mappings(const State &s, int b, OpKind kind, u8 own)
 {
@@ -14,7 +14,7 @@ static u8 end_of_mappings(const State &s, int b, OpKind kind, u8 own)
 	if (dropped(R_bypass_evicted))
 		return own;
 	for (const Slot &x : s.s) {
-		if (x.st != DEAD || x.blk != b || (x.need && dropped(R_bypass_rejected)))
+		if (x.st != DEAD || x.blk != b || (x.rejected && dropped(R_bypass_rejected)))
 			continue;
 		if (lsn < x.lsn)
 			lsn = x.lsn;
@@ -71,8 +71,8 @@ static void discard_ends(State &s, int b)
 	}
 }
 
-/* The UNMAP is durable: on to the devices. */
-static void send(State s, int b, Sink &out)
+/* The UNMAP is durable: on to the devices, at once. */
+static const char *send(State &s, int b)
 {
 	Op &o = s.op[b];
 	u8 v[NH];
@@ -85,18 +85,31 @@ static void send(State s, int b, Sink &out)
 	if (o.kind == DISCARD && cfg.nodiscard) {
 		discard_ends(s, b);
 		o = {};
-		out.step(s, "discard: done, the origin knows none");
-		return;
+		return "done, the origin knows no discards";
 	}
 	write_origin(s, b, o.mask, v);
-	if (o.kind == THROUGH && t < NS) {
-		o.slot = t;
-		write_slot(s, t, o.mask, v);
-	} else if (o.kind == THROUGH) {
+	if (o.kind != THROUGH)
+		return "it is sent to the origin";
+	if (t == NS) {
 		o.kind = BYPASS;
+		return "it is sent to the origin, there is no free slot";
 	}
-	out.step(s, "%s %s is sent to the origin%s", what((OpKind)o.kind), name(v[0]),
-		 o.kind == THROUGH ? " and a free slot" : "");
+	o.slot = t;
+	write_slot(s, t, o.mask, v);
+	return "it is sent to the origin and a free slot";
+}
+
+static bool is_past(const Op &o)
+{
+	return o.kind == THROUGH || o.kind == BYPASS || o.kind == DISCARD;
+}
+
+const char *past_goes_on(State &s)
+{
+	for (int b = 0; b < NB; b++)
+		if (is_past(s.op[b]) && !s.op[b].phase && s.op[b].lsn < s.durable)
+			return send(s, b);
+	return nullptr;
 }
 
 static void count(State &s)
@@ -187,13 +200,8 @@ void next_past(const State &s, Sink &out)
 		const Op &o = s.op[b];
 
 		begin_any(s, b, out);
-		if (o.kind != THROUGH && o.kind != BYPASS && o.kind != DISCARD)
+		if (!is_past(o) || !o.phase)
 			continue;
-		if (!o.phase) {
-			if (o.lsn < s.durable)
-				send(s, b, out);
-			continue;
-		}
 		if (origin_busy(s, b))
 			origin_done(s, b, out);
 		if (o.kind == THROUGH && slot_busy(s, o.slot, o.mask))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The way back: what the table and the journal say.  What INTENTs are worth is decided later. */
-#include "world.h"
+#include "world.hpp"
 
 struct Replay {
 	const Media &m;
@@ -16,18 +16,17 @@ struct Replay {
 		if (rec_type(rec) == INTENT) {
 			if (newer || !dropped(R_page_covers_intent))
 				r.intent[i] = { true, (u8)rec_block(rec), (u8)rec_mask(rec),
-						{ rec_crc(rec, 0), rec_crc(rec, 1) } };
+						{ rec_crc(rec, 0), rec_crc(rec, 1) }, 0, {} };
 			return;
 		}
 		if (rec_type(rec) != CLEAN)
 			r.intent[i] = {};
-		if (!newer)
+		if (!newer && !dropped(R_page_ignores_lsn))
 			return;
 		r.behind |= 1 << page_of(i);
 		switch (rec_type(rec)) {
 		case MAP:
-			r.entry[i] = make_entry(rec_block(rec), rec_mask(rec), rec_dirty(rec),
-						rec & REC_LOST);
+			r.entry[i] = make_entry(rec_block(rec), rec_mask(rec), rec_dirty(rec));
 			break;
 		case UNMAP:
 			r.entry[i] = 0;
@@ -39,10 +38,23 @@ struct Replay {
 		}
 	}
 
+	/* Rule dropped: INTENTs of slots in a row have one checksum. */
+	void join(Rec a, Rec b)
+	{
+		int i = rec_slot(a), k = rec_slot(b);
+
+		if (rec_type(a) != INTENT || rec_type(b) != INTENT || i + 1 != k)
+			return;
+		r.intent[k].with = i + 1;
+		r.intent[i].with = k + 1;
+		memcpy(r.intent[k].with_crc, r.intent[i].crc, NH);
+		memcpy(r.intent[i].with_crc, r.intent[k].crc, NH);
+	}
+
 	/* Return: it is the block that is expected here. */
 	bool take(const JBlock &b, u8 &epoch)
 	{
-		u8 lsn = b.lsn;
+		u8 lsn = r.lsn;
 
 		if (!b.n || (b.lsn != r.lsn && !dropped(R_replay_no_lsn)) || (b.epoch < epoch && !dropped(R_epoch_falls)))
 			return false;
@@ -55,6 +67,8 @@ struct Replay {
 			if (i && !rec_joined(b.rec[i]))
 				lsn++;
 			apply(b.rec[i], lsn);
+			if (i && dropped(R_crc_of_run))
+				join(b.rec[i - 1], b.rec[i]);
 		}
 		r.lsn += b.nr;
 		return true;

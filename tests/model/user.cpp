@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Writes that go to the cache. */
-#include "world.h"
+#include "world.hpp"
 
 bool locked(const State &s, int b)
 {
@@ -139,7 +139,7 @@ static void extend_ends(State s, int b, Sink &out)
 {
 	Op o = s.op[b];
 
-	if (!has_room(s, 1))
+	if (!can_append(s, 1))
 		return;
 	slot_written(s, o.slot, o.mask, o.fua && !dropped(R_fua_plain_data));
 	if (!dropped(R_extend_early))
@@ -185,7 +185,7 @@ static void new_ends(State s, int b, Sink &out)
 	Slot &x = s.s[o.slot];
 	bool fua = o.fua && !dropped(R_fua_plain_data);
 
-	if (!has_room(s, 2))
+	if (!can_append(s, 2))
 		return;
 	slot_written(s, o.slot, o.mask, fua);
 	if (old >= 0 && !dropped(R_map_before_unmap))
@@ -210,7 +210,7 @@ static void new_fails(State s, int b, bool landed, bool past, Sink &out)
 	Op o = s.op[b];
 	Slot &x = s.s[o.slot];
 
-	if (!has_room(s, 2))
+	if (!can_append(s, 2))
 		return;
 	s.bud[B_FAIL]--;
 	slot_failed(s, o.slot, o.mask, landed);
@@ -248,7 +248,7 @@ static void write_new(const State &s, int b, int m, int mask, bool fua, Sink &ou
 		out.step(n, "write %s in place over the clean s%d", name(v[0]), m);
 	}
 	for (int t = free_slot(s, 0); t < NS; t = cfg.anyslot ? free_slot(s, t + 1) : NS) {
-		if (cfg.intent && has_room(s, 3))
+		if (cfg.intent && has_room(s, dropped(R_space_intents) ? 1 : 3))
 			new_version(s, b, mask, fua, true, t, out);
 		if (cfg.late && has_room(s, 2))
 			new_version(s, b, mask, fua, false, t, out);
@@ -264,8 +264,7 @@ static void write(const State &s, int b, int mask, bool fua, Sink &out)
 			write_new(s, b, m, mask, fua, out);
 		return;
 	}
-	if (s.s[m].lost || slot_busy(s, m, mask) ||
-	    (s.s[m].st == SEALED && !dropped(R_sealed_in_place)))
+	if (slot_busy(s, m, mask) || (s.s[m].st == SEALED && !dropped(R_sealed_in_place)))
 		return;
 	if ((s.s[m].mask & mask) == mask)
 		in_place(s, b, m, mask, fua, out);

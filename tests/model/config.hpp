@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /* What is explored, and which rule of the protocol is left out. */
 #pragma once
 
-#include "state.h"
+#include "state.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +11,6 @@
 	R(reuse_early, "an evicted slot is free before its UNMAP is durable (S3)") \
 	R(sealed_in_place, "a SEALED slot is written in place (S4)") \
 	R(rejected_free, "the slot of a rejected INTENT is free at once") \
-	R(bypass_rejected, "a write goes past a rejected INTENT before its UNMAP is durable") \
 	R(failed_free, "the slot of a failed write with INTENT is free at once") \
 	R(map_no_preflush, "a block with a MAP is written without PREFLUSH") \
 	R(clean_no_preflush, "a block with a CLEAN is written without PREFLUSH") \
@@ -19,11 +18,13 @@
 	R(melt_paged, "a record takes in a neighbour after a page was encoded") \
 	R(covered_at_end, "covered_lsn is sampled when the flush ends") \
 	R(crc_other_copy, "the INTENT's checksum is not of the copy that is written") \
+	R(crc_of_run, "INTENTs of slots in a row have one checksum") \
 	R(crc_ignored, "an INTENT is believed without looking at its slot") \
-	R(unread_forgotten, "an INTENT whose slot cannot be read is mapped as if it was right, for good") \
-	R(unread_rejected, "an INTENT whose slot cannot be read is rejected") \
+	R(unread_accepted, "an INTENT whose slot cannot be read now is believed") \
+	R(unread_rejected, "an INTENT whose slot cannot be read now is rejected") \
+	R(unread_journal, "a journal block that cannot be read now ends the journal") \
 	R(tail_past_intent, "the tail does not wait for unresolved INTENTs") \
-	R(tail_no_sync, "an empty sweep does not wait for the journal (resolved, MAP not durable)") \
+	R(tail_no_sync, "the tail does not wait until what resolved the INTENTs is durable") \
 	R(page_covers_intent, "a page's lsn hides an INTENT below it") \
 	R(page_early, "a page is written before the journal is durable up to its lsn") \
 	R(page_one_place, "a page has one place") \
@@ -55,18 +56,23 @@
 	R(bypass_evicted, "a write does not wait for the UNMAP of an evicted slot") \
 	R(discard_no_unmap, "a discard does not wait for the UNMAP") \
 	R(fill_no_lock, "a fill takes no range lock") \
+	R(space_intents, "an INTENT reserves no room for the UNMAP and MAP that follow it") \
 	R(ack_out_of_order, "a journal block counts as durable before those in front of it") \
 	R(journal_no_fua, "journal blocks are written without FUA") \
 	R(recovery_no_flush, "recovery does not flush the devices first") \
 	R(extend_early, "the valid mask grows before the data is there") \
 	R(extend_no_seal, "a larger mask does not make the slot SEALED") \
-	R(pin_ignored, "a slot is free while somebody still reads it")
+	R(pin_ignored, "a slot is free while somebody still reads it") \
+	/* these two are not needed: dropping them alone does no harm */ \
+	R(bypass_rejected, "a write goes past a rejected INTENT before its UNMAP is durable") \
+	R(page_ignores_lsn, "replay applies records that the page contains already")
 
 enum Rule {
 #define R(name, text) R_##name,
 	RULES(R)
 #undef R
-	NR_RULES
+	NR_RULES,
+	FIRST_REDUNDANT = R_bypass_rejected,
 };
 
 extern const char *const rule_name[NR_RULES], *const rule_text[NR_RULES];
@@ -86,6 +92,8 @@ struct Config {
 	bool soft = false;		/* crashes without power loss */
 	bool nodiscard = false;		/* the origin knows no discards */
 	bool exact = true;		/* G3 */
+	bool space = false;		/* credits: records for which the journal has room */
+	int pend = NPEND;		/* records not yet issued, at most */
 	int init = 0;
 	u8 bud[NR_BUDGETS] = {};
 	u64 max_states = 0;

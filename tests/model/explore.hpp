@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "world.h"
+#include "world.hpp"
 
 /* An open hash table of hashes. */
 class Seen {

@@ -1,8 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /* The parts of the model. */
 #pragma once
 
-#include "config.h"
+#include "config.hpp"
+
+#include <cstdarg>
 
 /* Takes what can happen next.  A quiet step leaves a cut no outcome that it did not have before. */
 class Sink {
@@ -20,6 +22,10 @@ public:
 
 protected:
 	virtual void put(const State &s, bool quiet) = 0;
+
+private:
+	bool settle(State &s);
+	void say(const char *fmt, va_list ap);
 };
 
 const char *name(u8 value);
@@ -47,6 +53,8 @@ void check_running(const State &s, Sink &out);
 
 /* journal.cpp */
 bool has_room(const State &s, int n);
+bool can_append(const State &s, int n);
+int room(int used);
 u8 append(State &s, Rec r);
 void end_mapping(State &s, int slot);
 void release(State &s, int slot);
@@ -56,17 +64,19 @@ void next_journal(const State &s, Sink &out);
 
 /* checkpoint.cpp */
 void next_checkpoint(const State &s, Sink &out);
+const char *checkpoint_goes_on(State &s);	/* Return: what it has done, or nullptr */
 
 /* user.cpp, past.cpp, background.cpp */
 bool locked(const State &s, int b);
 int free_slot(const State &s, int from);
 void next_write(const State &s, Sink &out);
 void next_past(const State &s, Sink &out);
+const char *past_goes_on(State &s);
 void begin_past(State &s, int b, OpKind kind, int mask, int ver, bool fua);
 void next_background(const State &s, Sink &out);
 void next_flush(const State &s, Sink &out);
 
-/* replay.cpp, crash.cpp */
+/* replay.cpp, cut.cpp */
 struct Media {
 	JBlock ring[NRING];
 	Page page[NPAGE];
@@ -76,6 +86,7 @@ struct Media {
 struct Intent {
 	bool on;
 	u8 blk, mask, crc[NH];
+	u8 with, with_crc[NH];	/* slot + 1, only with a rule dropped */
 };
 
 struct Replayed {

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 #pragma once
 
-#include "config.h"
+#include "config.hpp"
 
 struct Case {
 	const char *name, *settings;

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The state of the world: what is on both devices, what is on its way to them, what the
  * module knows, and what a user may expect to read.
  *
  * A value is what one sector of one block holds: version v of block b, zeroes (a discard), garbage (whatever
- * a slot held before), or "lost" (a read error that is told).  A set of values is a mask.
+ * a slot held before).  A set of values is a mask.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ constexpr int NPEND = 8;	/* records not yet issued */
 constexpr int NPAGE = 2;	/* table pages, two slots each */
 constexpr int NVER = 6;		/* versions of a block, with the first */
 
-constexpr u8 GARBAGE = 0, ZERO = 1 + NB * NVER, LOST = 15;
+constexpr u8 GARBAGE = 0, ZERO = 1 + NB * NVER, NR_VALUES = ZERO + 1;
 
 extern bool twins;		/* both blocks are written with the same bytes */
 
@@ -52,7 +52,6 @@ using Rec = u16;
 
 constexpr Rec JOINED = 1 << 8;		/* one record with the one before: a run */
 constexpr Rec WANTS_FLUSH = 1 << 9;	/* speaks of data that may be in the volatile cache */
-constexpr Rec REC_LOST = 1 << 10;
 
 inline Rec make_rec(int type, int slot, int blk = 0, int mask = 0, bool dirty = false)
 {
@@ -74,15 +73,14 @@ struct JBlock {
 
 /* ---- the cache device's other structures ---- */
 
-/* An entry of the table: 0, or mapped, block, dirty, mask, lost. */
-inline u8 make_entry(int blk, int mask, bool dirty, bool lost = false)
+/* An entry of the table: 0, or mapped, block, dirty, mask. */
+inline u8 make_entry(int blk, int mask, bool dirty)
 {
-	return 1 | blk << 1 | dirty << 2 | mask << 3 | lost << 5;
+	return 1 | blk << 1 | dirty << 2 | mask << 3;
 }
 inline int entry_block(u8 e) { return e >> 1 & 1; }
 inline bool entry_dirty(u8 e) { return e >> 2 & 1; }
 inline int entry_mask(u8 e) { return e >> 3 & 3; }
-inline bool entry_lost(u8 e) { return e >> 5 & 1; }
 
 struct Page {
 	u8 lsn, entry[2];
@@ -92,6 +90,8 @@ inline int page_of(int slot) { return slot / 2; }
 struct Super {
 	u8 epoch, tail, pos, tail_epoch;
 };
+
+enum PageState { PAGE_CLEAN, PAGE_ENCODED, PAGE_IN_FLIGHT, PAGE_IN_CACHE };
 
 /* What a flush of the cache device makes durable when it ends: noted when it is sent. */
 struct Flush {
@@ -104,9 +104,10 @@ struct Flush {
 enum SlotState { FREE, FRESH, SEALED, LIVE, COPY, DEAD, GONE };
 
 struct Slot {
-	u8 st : 3, blk : 1, mask : 2, dirty : 1, lost : 1;
+	u8 st : 3, blk : 1, mask : 2, dirty : 1;
 	u8 lsn;			/* of its last record, while that is not durable */
 	u8 need;		/* FRESH: origin writes that a flush must cover before it is recorded */
+	u8 rejected;		/* DEAD: its INTENT was (only with a rule dropped) */
 };
 
 enum OpKind { IDLE, NEW, EXTEND, THROUGH, BYPASS, DISCARD, WRITEBACK };
@@ -140,7 +141,7 @@ struct JFly {
 };
 
 enum Budget { B_WRITE, B_THROUGH, B_BYPASS, B_FILL, B_WB, B_EVICT, B_CKPT, B_FLUSH, B_DISCARD,
-	      B_FAIL, B_READ, B_UNREAD, B_CRASH, NR_BUDGETS };
+	      B_FAIL, B_READ, B_CRASH, NR_BUDGETS };
 
 struct State {
 	/* cache device */
@@ -148,7 +149,7 @@ struct State {
 	JBlock ring[NRING];
 	u8 ring_soft;			/* journal blocks written but not durable (only if a rule is dropped) */
 	Page page[NPAGE], page_new[NPAGE];
-	u8 page_st[NPAGE];		/* of page_new: none, encoded, in flight, in the volatile cache */
+	u8 page_st[NPAGE];		/* PageState, of page_new */
 	Super sb, sb_new;
 	u8 sb_fly;
 	Flush jflush[NFLY], uflush, sbflush;
@@ -178,7 +179,6 @@ struct State {
 	u8 acked[NB][NH];		/* last completed version, 0: none since a discard */
 	u8 ver[NB];
 	u8 bud[NR_BUDGETS];
-	u8 crashed;
 };
 
 inline u8 head_lsn(const State &s)
