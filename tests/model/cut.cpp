@@ -113,7 +113,7 @@ void Cut::page(int p)
 	if (!(durable_pages >> p & 1)) {
 		page(p + 1);
 		if (dropped(R_page_one_place)) {
-			m.page[p] = { 255, {} };
+			m.page[p] = { TORN, {} };
 			page(p + 1);
 		}
 	}

@@ -13,7 +13,9 @@ bool Cut::right(int i) const
 	for (int h = 0; h < NH; h++) {
 		if (!(in.mask >> h & 1))
 			continue;
-		if (slot[i][h] != in.crc[h] || (in.with && slot[in.with - 1][h] != in.with_crc[h]))
+		if (slot[i][h] != in.crc[h])
+			return false;
+		if (in.with && !r.intent[in.with - 1].on && slot[in.with - 1][h] != in.with_crc[h])
 			return false;
 	}
 	return true;

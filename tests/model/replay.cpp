@@ -87,7 +87,9 @@ struct Replay {
 			r.used++;
 		}
 		for (const Page &p : m.page)
-			if (p.lsn > r.lsn)
+			if (p.lsn == TORN)
+				r.refused = "a page is torn, and has no other place";
+			else if (p.lsn > r.lsn)
 				r.refused = "a page is ahead of the journal";
 	}
 };

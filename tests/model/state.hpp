@@ -85,6 +85,7 @@ inline int entry_mask(u8 e) { return e >> 3 & 3; }
 struct Page {
 	u8 lsn, entry[2];
 };
+constexpr u8 TORN = 255;	/* as lsn */
 inline int page_of(int slot) { return slot / 2; }
 
 struct Super {

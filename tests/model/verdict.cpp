@@ -20,7 +20,7 @@ std::string Cut::describe(const Decision *d) const
 			t += std::string(" mapped ") + (char)('A' + entry_block(d->entry[i])) +
 			     (entry_dirty(d->entry[i]) ? " dirty;" : " clean;");
 	}
-	for (int b = 0; b < NB; b++)
+	for (int b = 0; b < NB && d; b++)
 		if (only < 0 || only == b)
 			t += std::string(" origin ") + sectors(origin[b], all);
 	return t;
