@@ -4,8 +4,10 @@
 import collections
 import concurrent.futures
 import dataclasses
+import os
 import pathlib
 import re
+import selectors
 import subprocess
 import time
 
@@ -18,10 +20,10 @@ OUT = TOP / "build" / "crash"
 KERNEL = "uml-6.12"
 MEMORY = "512M"
 AT_ONCE = 2
-# Seeds of one boot, and how long they may take: what hangs is found by the clock.
-CHUNK = 400
-BOOT_S = 30
-SEED_S = 0.5
+CHUNK = 400         # seeds of one boot
+# What hangs is found by its silence; simulated time does not stand still meanwhile.
+SILENCE_S = 120
+BOOT_LIMIT_S = 7200
 
 COLUMNS = ("lost", "stale", "foreign", "unstable", "errors", "inexact_dirty", "recovery_failed")
 
@@ -103,47 +105,63 @@ class Result:
         self.hashes.update(other.hashes)
 
 
-def boot(job, first, count, options=(), limit=None):
-    """One boot; return (lines of the job, the lab's last line, folder)."""
+def boot(job, first, count, options=()):
+    """One boot; return (lines of the job, what ended it or None, folder)."""
     out = OUT / job.name / f"{first}"
     argv = [LAB, "run", KERNEL, HERE / "job.sh", "--time", "sim", "--mem", MEMORY,
-            "--timeout", limit or int(BOOT_S + SEED_S * count), "--out", out]
+            "--timeout", BOOT_LIMIT_S, "--out", out, "--verbose"]
     for module in job.files:
         argv += ["--module", module]
     argv += ["--file", job.rig, f"TARGET={job.target}", f"FIRST={first}", f"COUNT={count}",
              f"OPTIONS={' '.join([*job.options, *options])}"]
-    done = subprocess.run([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if done.returncode == 126 or not (out / "job.log").exists():
-        raise Trouble(done.stdout.strip())
-    lines = (out / "job.log").read_text(encoding="utf-8").splitlines()
-    return lines, done.stdout.strip().splitlines()[-1], out
+    guest = subprocess.Popen([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines, hangs = [], False
+    with selectors.DefaultSelector() as selector:
+        selector.register(guest.stdout, selectors.EVENT_READ)
+        pending = b""
+        while True:
+            if not selector.select(SILENCE_S):
+                hangs = True
+                guest.terminate()   # the lab takes its guest along
+                break
+            data = os.read(guest.stdout.fileno(), 65536)
+            if not data:
+                break
+            *whole, pending = (pending + data).split(b"\n")
+            lines += [line.rstrip(b"\r").decode(errors="replace") for line in whole]
+    guest.stdout.close()
+    if guest.wait() == 126:
+        raise Trouble("\n".join(lines[-5:]))
+    if "END" in lines:
+        return lines, None, out
+    return lines, "nothing is heard any more: it hangs" if hangs else why_it_ended(lines), out
 
 
-def why_it_ended(lines, last):
+def why_it_ended(lines):
     """In a line: what a guest that did not come to its end died of."""
     for line in lines:
         if line.startswith("FATAL"):
             return line
-    if match := COMPLAINT.search(last):
+    if match := COMPLAINT.search(lines[-1]):
         return f"kernel: {match[1]}"
-    return "no end in time: something hangs" if "no end after" in last else last
+    return lines[-1]
 
 
 def play(job, first, count):
     """Some seeds, in as many boots as it takes; return a Result."""
     result, seed = Result(), first
     while seed < first + count:
-        lines, last, out = boot(job, seed, first + count - seed)
+        lines, why, out = boot(job, seed, first + count - seed)
         for line in lines:
             if match := SEED_LINE.match(line):
                 result.take(int(match[1]), dict(f.split("=") for f in match[2].split()), match[3])
                 seed = int(match[1]) + 1
-        if "END" in lines:
+        if not why:
             break
         if not any(line.startswith("RIG") for line in lines):
-            raise Trouble(f"the rig does not start: {last}\n" + "\n".join(lines[-5:]))
-        result.died(seed, f"{why_it_ended(lines, last)}; {out.relative_to(TOP)}/console.log")
+            raise Trouble("the rig does not start:\n" + "\n".join(lines[-5:]))
+        result.died(seed, f"{why}; {out.relative_to(TOP)}/console.log")
         seed += 1
     console = out / "console.log"
     if match := re.search(r"lab: job starts on (\S+)", console.read_text(errors="replace")):
@@ -171,7 +189,7 @@ def play_all(job, first, count, progress, enough=None):
 
 def shrink(job, seed):
     """Play SEED and leave out what it does not take to fail; return the report's lines."""
-    lines, last, _ = boot(job, seed, 1, ["shrink=1"], limit=600)
-    if "END" not in lines:
-        lines = [*lines, why_it_ended(lines, last)]
-    return lines
+    lines, why, _ = boot(job, seed, 1, ["shrink=1"])
+    while lines and not lines[0].startswith("RIG"):
+        lines.pop(0)
+    return [line for line in lines if not line.startswith("lab:")] + ([why] if why else [])

@@ -15,9 +15,6 @@ echo 1 >/proc/sys/kernel/panic_on_warn
 echo 3 >/proc/sys/kernel/printk
 load_module labdev
 load_module labcut
-if [ "$TARGET" = optcache ]; then
-	load_module dm-optcache
-	rmmod dm-optcache
-fi
+[ "$TARGET" != optcache ] || load_module dm-optcache
 # shellcheck disable=SC2086
 rig "$TARGET" "$FIRST" "$COUNT" $OPTIONS

@@ -19,6 +19,7 @@ struct play {
 	const struct options *o;
 	const bool *skip;
 	struct outcome *out;
+	__u64 cuts;			/* before this round's */
 	bool up;			/* the device under test is there */
 	bool over;			/* no use to go on */
 };
@@ -42,6 +43,12 @@ static __u64 cuts_now(void)
 
 	labcut(CUT_IOC_RESULT, &r);
 	return r.cuts;
+}
+
+/* Without power nothing has to go well. */
+static bool power_gone(const struct play *y)
+{
+	return cuts_now() != y->cuts;
 }
 
 /* ---- devices --------------------------------------------------------- */
@@ -80,6 +87,7 @@ static void make_devices(struct play *y)
 		die("the origin cannot be written");
 	if (y->o->lie)
 		tell_lie(y->o->lie);
+	y->cuts = cuts_now();
 }
 
 static void drop_devices(void)
@@ -99,15 +107,15 @@ static void arm(const struct play *y, const struct cut_plan *c, __u64 salt)
 }
 
 /* Now, unless it has come by itself. */
-static void cut_now(struct play *y, __u64 before, __u64 salt)
+static void cut_now(struct play *y, __u64 salt)
 {
 	lab("disarm");
-	if (cuts_now() == before)
+	if (!power_gone(y))
 		lab("cut fast slow seed=%llu", mix(y->p->seed ^ salt << 32));
 	y->out->cuts++;
 }
 
-static void power_on(void)
+static void power_on(struct play *y)
 {
 	int i, ret = -EBUSY;
 
@@ -121,40 +129,46 @@ static void power_on(void)
 		die("the devices do not come back");
 	if (labcut(CUT_IOC_CRASHED, NULL))
 		die("labcut is busy at a cut");
+	y->cuts = cuts_now();
 }
 
 /* ---- the device under test ------------------------------------------- */
 
+/* As a boot would: what the module remembers of caches that failed is forgotten. */
+static void reload_module(struct play *y)
+{
+	int i, ret = -EAGAIN;
+
+	/* somebody may just be on his way out of it */
+	for (i = 0; i < 10 && ret == -EAGAIN; i++) {
+		if (i)
+			sleep_ns(10 * MS);
+		ret = module_out(y->t->module);
+	}
+	if (ret || module_in(y->t->module))
+		die("seed %llu: %s cannot be loaded again", y->p->seed, y->t->module);
+}
+
+/* Loading a module takes as long as the rest of a seed: only where it makes a difference. */
 static int start(struct play *y, bool format)
 {
-	int ret;
+	int ret = y->t->create(y->p, format);
 
-	if (y->t->module && module_in(y->t->module) < 0)
-		die("%s cannot be loaded", y->t->module);
-	ret = y->t->create(y->p, format);
+	if (ret == -ESTALE && y->t->module) {
+		reload_module(y);
+		ret = y->t->create(y->p, format);
+	}
 	y->up = !ret;
 	return ret;
 }
 
-static int stop(struct play *y)
+static void stop(struct play *y)
 {
 	int ret = y->up ? y->t->destroy() : 0;
 
 	if (ret)
-		die("seed %llu: the device does not go: %s", y->p->seed,
-		    strerror(-ret));
+		die("seed %llu: the device does not go: %s", y->p->seed, strerror(-ret));
 	y->up = false;
-	if (y->t->module) {
-		ret = module_out(y->t->module);
-		if (ret == -EAGAIN) {	/* somebody is just on his way out of it */
-			sleep_ns(10 * MS);
-			ret = module_out(y->t->module);
-		}
-		if (ret && ret != -ENOENT)
-			die("seed %llu: %s does not go: %s", y->p->seed,
-			    y->t->module, strerror(-ret));
-	}
-	return 0;
 }
 
 static void start_or_fail(struct play *y, bool format, const char *when)
@@ -175,7 +189,7 @@ static unsigned int look(struct play *y, const char *path, enum cut_pass pass,
 
 	snprintf(v.path, sizeof(v.path), "%s", path);
 	ret = labcut(CUT_IOC_VERIFY, &v);
-	if (ret)
+	if (ret && !power_gone(y))
 		fail(y, &y->out->recovery_failed, "reading %s: %s", path, strerror(-ret));
 	return v.differ;
 }
@@ -198,36 +212,39 @@ static void look_dirty(struct play *y)
 		     differ, st.dirty);
 }
 
-static void write_back(struct play *y)
+/* Return: the origin alone has everything. */
+static bool write_back(struct play *y)
 {
 	int i, ret = -EAGAIN;
 
+	if (!y->t->writeback)
+		return false;
 	for (i = 0; i < SETTLE_TRIES && ret == -EAGAIN; i++)
-		ret = y->t->writeback ? y->t->writeback() : 0;
-	if (ret)
+		ret = y->t->writeback();
+	if (ret && !power_gone(y))
 		fail(y, &y->out->recovery_failed, "write-back: %s", strerror(-ret));
+	return !ret;
 }
 
 /* ---- controls -------------------------------------------------------- */
 
 static void detach(struct play *y, const struct cut_op *op)
 {
-	__u64 before = cuts_now();
-	bool format = op->control == C_REFORMAT;
+	bool format = op->control == C_REFORMAT, bare = false;
 
-	if (op->control != C_RESTART && y->t->writeback && y->t->writeback()) {
-		if (cuts_now() == before)
-			fail(y, &y->out->recovery_failed, "write-back fails, with power");
-		return;
+	if (op->control != C_RESTART) {
+		bare = write_back(y);
+		if (!bare && y->t->writeback)
+			return;
 	}
 	stop(y);
-	if (op->control != C_RESTART && y->t->writeback)
+	if (bare)
 		look(y, "/dev/slow", CUT_PASS_BARE, CUT_IO_SECTORS);
-	if (cuts_now() != before)
+	if (power_gone(y))
 		return;
-	if (format && y->t->wipe && y->t->wipe() && cuts_now() == before)
+	if (format && y->t->wipe && y->t->wipe() && !power_gone(y))
 		die("the cache device cannot be wiped");
-	if (start(y, format && y->t->wipe) && cuts_now() == before)
+	if (start(y, format && y->t->wipe) && !power_gone(y))
 		fail(y, &y->out->recovery_failed, "it does not come back after a stop");
 }
 
@@ -243,7 +260,6 @@ static void arm_restart(struct play *y, unsigned int arg, unsigned int round)
 
 static void control(struct play *y, const struct cut_op *op, unsigned int round)
 {
-	__u64 before = cuts_now();
 	int ret;
 
 	if (op->flags & CUT_ALONE) {
@@ -253,7 +269,7 @@ static void control(struct play *y, const struct cut_op *op, unsigned int round)
 		return;
 	}
 	ret = target_control(y->t, y->p, op);
-	if (ret && cuts_now() == before && ret != -EINVAL)
+	if (ret && ret != -EINVAL && !power_gone(y))
 		fail(y, &y->out->recovery_failed, "control %u (%u): %s", op->control, op->arg,
 		     strerror(-ret));
 }
@@ -297,13 +313,13 @@ static void load(struct play *y, const struct round_plan *round, unsigned int nr
 }
 
 /* Once nothing is pending any more, the counts have to survive the cut. */
-static bool settle(struct play *y, __u64 cuts, struct status *st)
+static bool settle(struct play *y, struct status *st)
 {
 	struct status next;
 	int i;
 
 	lab("disarm");
-	if (!y->t->status || !y->up || y->over || cuts_now() != cuts)
+	if (!y->t->status || !y->up || y->over || power_gone(y))
 		return false;
 	for (i = 0; i < SETTLE_TRIES; i++) {
 		if (flush_device(device_path) || y->t->status(st))
@@ -334,22 +350,19 @@ static void compare(struct play *y, const struct status *was)
 
 static void recut(struct play *y, const struct cut_plan *c, unsigned int salt)
 {
-	__u64 before = cuts_now();
-
 	arm(y, c, salt);
 	start(y, false);
-	if (cuts_now() == before)
+	if (!power_gone(y))
 		sleep_ns(c->delay_ns);
-	cut_now(y, before, salt);
+	cut_now(y, salt);
 	stop(y);
-	power_on();
+	power_on(y);
 }
 
 /* Play @round into its cut.  Return: @settled was filled in. */
 static bool run_into_cut(struct play *y, unsigned int nr, struct status *settled)
 {
 	struct round_plan *round = &y->p->round[nr];
-	__u64 before = cuts_now();
 	struct cut_result r;
 	bool exact = false;
 
@@ -357,16 +370,16 @@ static bool run_into_cut(struct play *y, unsigned int nr, struct status *settled
 		arm(y, &round->cut, nr);
 	load(y, round, nr);
 	/* one that goes by the clock comes in any case */
-	if (cuts_now() == before && !round->cut_later && !round->cut.after_ios)
+	if (!power_gone(y) && !round->cut_later && !round->cut.after_ios)
 		sleep_ns(round->cut.delay_ns);
 	labcut(CUT_IOC_RESULT, &r);
-	if (r.cuts == before)
-		exact = settle(y, before, settled);
+	if (!power_gone(y))
+		exact = settle(y, settled);
 	else
 		y->out->cut_ns[nr] = r.cut_ns;
-	cut_now(y, before, nr);
+	cut_now(y, nr);
 	stop(y);
-	power_on();
+	power_on(y);
 	return exact;
 }
 
@@ -402,7 +415,6 @@ static void play_round(struct play *y, unsigned int nr)
 static void begin(struct play *y)
 {
 	struct plan *p = y->p;
-	__u64 before = cuts_now();
 
 	if (!p->format_cut.after_ios || !y->t->wipe) {
 		start_or_fail(y, true, "for the first time");
@@ -412,9 +424,9 @@ static void begin(struct play *y)
 	}
 	arm(y, &p->format_cut, 99);
 	start(y, true);
-	cut_now(y, before, 99);
+	cut_now(y, 99);
 	stop(y);
-	power_on();
+	power_on(y);
 	look(y, "/dev/slow", CUT_PASS_FIRST, CUT_IO_SECTORS);
 	if (!start(y, false))
 		return;
@@ -437,10 +449,7 @@ static void finish(struct play *y)
 		sleep_ns(20 * MS);
 		look(y, device_path, CUT_PASS_AGAIN, 64);
 	}
-	if (!y->t->writeback || y->over)
-		return;
-	write_back(y);
-	if (y->over)
+	if (y->over || !write_back(y))
 		return;
 	look(y, device_path, CUT_PASS_AGAIN, 256);
 	stop(y);

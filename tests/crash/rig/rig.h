@@ -113,7 +113,7 @@ struct status {
 
 struct target {
 	const char *name;
-	const char *module;		/* taken out and put in again at each cut */
+	const char *module;		/* it remembers which caches failed until it is unloaded */
 	unsigned int fast_kb, fast_more_kb;
 	bool controls;			/* takes all of enum control */
 	bool same_lbs;			/* wants one sector size */

@@ -15,16 +15,29 @@ struct shrinking {
 	const struct target *t;
 	struct plan *p;
 	const struct options *o;
+	const struct outcome *first;
 	struct outcome out;
 	bool skip[CUT_MAX_OPS];
 	unsigned int plays;
 };
 
+/* The same columns are bad; and if it is no sector, the same thing is said. */
+static bool alike(const struct outcome *a, const struct outcome *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < CUT_NR_BAD; i++)
+		if (!a->bad[i] != !b->bad[i])
+			return false;
+	return !a->inexact_dirty == !b->inexact_dirty &&
+	       !a->recovery_failed == !b->recovery_failed && !strncmp(a->why, b->why, 10);
+}
+
 static bool still_bad(struct shrinking *s)
 {
 	s->plays++;
 	play(s->t, s->p, s->o, s->skip, &s->out);
-	return outcome_bad(&s->out);
+	return alike(&s->out, s->first);
 }
 
 static void cut_by_clock(struct plan *p, const struct outcome *first)
@@ -73,7 +86,7 @@ void shrink(const struct target *t, struct plan *p, const struct options *o,
 	static struct plan whole;
 	unsigned int n;
 
-	s = (struct shrinking){ .t = t, .p = p, .o = o };
+	s = (struct shrinking){ .t = t, .p = p, .o = o, .first = first };
 	whole = *p;
 	cut_by_clock(p, first);
 	if (!still_bad(&s))

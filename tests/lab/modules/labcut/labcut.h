@@ -96,6 +96,7 @@ int cut_load_start(const struct cut_run *run);
 int cut_load_wait(struct cut_wait *wait);
 void cut_load_go(void);
 bool cut_load_busy(void);
+u8 *cut_scratch(void);
 void cut_note(u64 what);
 struct bio *cut_bio(struct block_device *bdev, blk_opf_t opf, u8 *data, u32 sectors);
 struct file *cut_open(const char *path, bool write, struct block_device **bdev);

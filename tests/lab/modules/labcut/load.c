@@ -404,6 +404,12 @@ static int cut_thread(void *unused)
 
 /* ---- the caller's side ----------------------------------------------- */
 
+/* Room for the longest I/O, while no load runs.  UML maps new memory page by page. */
+u8 *cut_scratch(void)
+{
+	return load.slot[CUT_MAX_DEPTH - 1].buffer;
+}
+
 bool cut_load_busy(void)
 {
 	return load.task && (!READ_ONCE(load.done) || load.stuck);

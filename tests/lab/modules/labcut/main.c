@@ -38,7 +38,7 @@ static int cut_ioc_base(const void __user *arg)
 	if (copy_from_user(path, arg, sizeof(path)))
 		return -EFAULT;
 	path[CUT_PATH - 1] = '\0';
-	return cut_base(path);
+	return cut_load_busy() ? -EBUSY : cut_base(path);
 }
 
 static int cut_ioc_start(const void __user *arg)

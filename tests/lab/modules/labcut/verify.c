@@ -6,7 +6,6 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/file.h>
-#include <linux/vmalloc.h>
 
 #include "labcut.h"
 
@@ -27,19 +26,15 @@ static int cut_sync_io(struct block_device *bdev, blk_opf_t opf, u8 *buffer, u32
 
 int cut_base(const char *path)
 {
-	u8 *buffer = vmalloc(CUT_IO_SECTORS * SECTOR_SIZE);
+	u8 *buffer = cut_scratch();
 	struct block_device *bdev;
 	struct file *file;
 	u32 at, n, i;
 	int ret = 0;
 
-	if (!buffer)
-		return -ENOMEM;
 	file = cut_open(path, true, &bdev);
-	if (IS_ERR(file)) {
-		vfree(buffer);
+	if (IS_ERR(file))
 		return PTR_ERR(file);
-	}
 	for (at = 0; !ret && at < cut.sectors; at += n) {
 		n = min_t(u32, CUT_IO_SECTORS, cut.sectors - at);
 		for (i = 0; i < n; i++)
@@ -49,7 +44,6 @@ int cut_base(const char *path)
 	}
 	ret = ret ?: blkdev_issue_flush(bdev);
 	fput(file);
-	vfree(buffer);
 	return ret;
 }
 
@@ -108,7 +102,6 @@ int cut_verify(struct cut_verify *v)
 {
 	struct block_device *bdev;
 	struct file *file;
-	u8 *buffer;
 	int ret;
 
 	if (!v->chunk || v->chunk > CUT_IO_SECTORS || v->chunk % CUT_BLOCK_SECTORS ||
@@ -116,16 +109,10 @@ int cut_verify(struct cut_verify *v)
 		return -EINVAL;
 	v->path[CUT_PATH - 1] = '\0';
 	v->differ = 0;
-	buffer = vmalloc(v->chunk * SECTOR_SIZE);
-	if (!buffer)
-		return -ENOMEM;
 	file = cut_open(v->path, false, &bdev);
-	if (IS_ERR(file)) {
-		vfree(buffer);
+	if (IS_ERR(file))
 		return PTR_ERR(file);
-	}
-	ret = cut_verify_with(v, bdev, buffer);
+	ret = cut_verify_with(v, bdev, cut_scratch());
 	fput(file);
-	vfree(buffer);
 	return ret;
 }
