@@ -34,10 +34,11 @@ class Stock(Target):
 
     kind = "stock"
 
-    def __init__(self, name, releases, meta, summary):
+    def __init__(self, name, releases, meta, checker, summary):
         super().__init__(name)
         self.releases = releases
         self.meta = meta
+        self.checker = checker  # the release whose sparse understands these headers
         self.summary = summary
 
     # -- finding and unpacking ----------------------------------------------
@@ -76,6 +77,8 @@ class Stock(Target):
             with cache.scratch("headers") as tmp:
                 debs = release.download([f"linux-headers-{kver}={version}", *BUILD_TOOLS], tmp,
                                         with_depends=True)
+                # its other programs are what has all the dependencies
+                debs += self.checker.download(["sparse"], tmp / "sparse")
                 for deb in debs:
                     debian.unpack(deb, root, NOT_UNPACKED)
             for name, target in (("sh", "dash"), ("awk", "mawk")):
@@ -84,7 +87,7 @@ class Stock(Target):
             for mountpoint in ("dev", "proc", "tmp", "src"):
                 (root / mountpoint).mkdir(exist_ok=True)
 
-        recipe = cache.digest(*BUILD_TOOLS, *NOT_UNPACKED)
+        recipe = cache.digest(*BUILD_TOOLS, *NOT_UNPACKED, "sparse", self.checker.name)
         return cache.entry("buildroot", f"{path.name}-{recipe}", fill)
 
     # -- using it -----------------------------------------------------------

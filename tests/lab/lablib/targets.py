@@ -13,9 +13,9 @@ TARGETS = {t.name: t for t in (
         "UML 6.12 with KASAN, lockdep, kmemleak"),
     Uml("uml-7", (TRIXIE, SID), "linux-source", ("uml.config",),
         "UML of the newest 7.x"),
-    Stock("6.1", (BOOKWORM,), "linux-image-amd64", "Debian's 6.1 in QEMU"),
-    Stock("6.12", (BOOKWORM,), "linux-image-6.12-amd64", "Debian's 6.12 in QEMU"),
-    Stock("7", (TRIXIE, SID), "linux-image-amd64", "the newest 7.x of Debian in QEMU"),
+    Stock("6.1", (BOOKWORM,), "linux-image-amd64", BOOKWORM, "Debian's 6.1 in QEMU"),
+    Stock("6.12", (BOOKWORM,), "linux-image-6.12-amd64", BOOKWORM, "Debian's 6.12 in QEMU"),
+    Stock("7", (TRIXIE, SID), "linux-image-amd64", SID, "the newest 7.x of Debian in QEMU"),
 )}
 
 
