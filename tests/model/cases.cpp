@@ -2,14 +2,54 @@
 /* What is run: clean cases, and one for every rule that can be dropped. */
 #include "cases.hpp"
 
+#define VOL "vol=1 volorigin=1 "
+
 const std::vector<Case> check_cases = {
-	{ "writes", "write=2 flush=1 crash=1 init=1" },
+	{ "writes and flushes", "write=3 flush=1 crash=1" },
+	{ "the same, volatile caches", VOL "write=3 flush=1 crash=1" },
+	{ "cut, and cut again", VOL "init=1 write=2 flush=1 crash=2" },
+	{ "eviction, slots used again", "init=3 write=2 evict=1 flush=1 crash=1" },
+	{ "blocks of the journal end anywhere", "init=1 write=2 evict=1 split=1 flights=3 crash=1" },
+	{ "bypass", "init=1 write=2 bypass=1 crash=1" },
+	{ "bypass, volatile caches", VOL "init=1 write=1 bypass=1 fill=1 crash=1" },
+	{ "write-through and fill", VOL "init=1 through=1 fill=1 bypass=1 flush=1 crash=1" },
+	{ "write-back", VOL "init=4 write=1 wb=2 evict=1 crash=1" },
+	{ "write-back and bypass", "init=4 write=1 wb=1 evict=1 bypass=1 crash=1" },
+	{ "discard", VOL "init=2 write=1 discard=1 fill=1 wb=1 crash=1" },
+	{ "discard and bypass", VOL "init=2 write=1 discard=1 bypass=1 crash=1" },
+	{ "writes that fail", "init=1 write=2 fail=1 bypass=1 crash=1" },
+	{ "write-backs that fail", VOL "init=2 wb=1 discard=1 fill=1 fail=1 nodiscard=1 crash=1" },
+	{ "partial blocks", "sectors=2 write=2 flush=1 crash=1" },
+	{ "partial blocks, volatile cache", "vol=1 init=2 sectors=2 write=2 wb=1" },
+	{ "checkpoint", "init=1 write=1 evict=1 ckpt=1 crash=1" },
+	{ "checkpoint, volatile cache, the ring wraps", "vol=1 init=1 write=2 ckpt=1 ring=3 crash=1" },
+	{ "checkpoints, the ring wraps", "init=1 write=2 ckpt=2 ring=3 crash=1" },
+	{ "runs of blocks in a record", "vol=1 write=2 melt=1 flush=1 crash=1" },
+	{ "room for recovery's records", "init=1 write=2 space=1 pend=4 ring=4 ckpt=1 crash=1" },
+	{ "reads in flight", "init=1 write=1 evict=1 read=1 bypass=1 crash=1" },
+	{ "crashes without power loss", VOL "init=1 write=2 soft=1 crash=1" },
 };
 
 const std::vector<Case> full_cases = {
+	{ "writes and flushes", VOL "init=3 write=3 flush=2 crash=1 trace=0" },
+	{ "cut three times", VOL "init=1 write=3 flush=1 crash=3 trace=0" },
+	{ "eviction and bypass", "init=3 write=2 evict=1 flush=1 bypass=1 crash=1 trace=0" },
+	{ "any free slot", "init=1 write=3 evict=1 anyslot=1 split=1 flights=3 crash=1 trace=0" },
+	{ "write-through and fill", VOL "init=1 write=1 through=1 fill=1 flush=1 crash=1 trace=0" },
+	{ "write-through and eviction", "init=1 write=2 through=1 evict=1 crash=1 trace=0" },
+	{ "write-back", VOL "init=4 write=2 wb=2 evict=1 crash=1 trace=0" },
+	{ "write-back and bypass", VOL "init=4 write=1 wb=1 evict=1 bypass=1 flush=1 crash=1 trace=0" },
+	{ "discard", VOL "init=2 write=2 discard=1 wb=1 bypass=1 crash=1 trace=0" },
+	{ "writes that fail", VOL "init=1 write=2 fail=1 bypass=1 flush=1 crash=1 trace=0" },
+	{ "partial blocks", VOL "sectors=2 init=2 write=2 wb=1 flush=1 crash=1 trace=0" },
+	{ "partial blocks and fill", "sectors=2 init=1 write=2 wb=1 fill=1 crash=1 trace=0" },
+	{ "partial blocks, write-through", "sectors=2 init=1 write=2 through=1 crash=1 trace=0" },
+	{ "checkpoint and eviction", "init=1 write=2 evict=1 ckpt=1 flush=1 crash=1 trace=0" },
+	{ "checkpoints, the ring wraps", VOL "init=1 write=2 ckpt=2 ring=3 flush=1 crash=2 trace=0" },
+	{ "runs of blocks in a record", VOL "init=3 write=2 melt=1 evict=2 ckpt=1 trace=0" },
+	{ "room for recovery's records", "init=1 write=3 space=1 pend=6 ckpt=1 crash=1 trace=0" },
+	{ "reads in flight", "init=1 write=2 evict=1 read=1 bypass=1 crash=1 trace=0" },
 };
-
-#define VOL "vol=1 volorigin=1 "
 
 const char *const rule_case[NR_RULES] = {
 	[R_reuse_early] = "init=1 write=1 evict=1 exact=0",

@@ -250,7 +250,6 @@ void Explorer::put(const State &s, bool quiet)
 {
 	u64 h = hash(s);
 
-	transitions++;
 	if (looking_for) {
 		if (h == looking_for && found.empty()) {
 			found = text;
@@ -264,36 +263,29 @@ void Explorer::put(const State &s, bool quiet)
 		parent.push_back(current);
 		hashes.push_back(h);
 	}
-	next.push_back({ s, (u32)hashes.size() - 1, quiet && cfg.drop < 0 });
+	queue.push_back({ s, (u32)hashes.size() - 1, quiet && cfg.drop < 0 });
 }
 
 Result Explorer::run()
 {
-	std::vector<Entry> now;
-	Result res;
 	time_t begin = time(nullptr);
+	Result res;
+	u64 left;	/* of this depth */
 
-	current = 0;
 	put(initial(), false);
-	while (!next.empty() && violation.empty()) {
-		now.swap(next);
-		next.clear();
-		for (const Entry &e : now) {
-			current = e.id;
-			next_all(e.s, *this, !e.quiet);
-			if (!violation.empty())
-				break;
-			if (cfg.max_states && seen.count > cfg.max_states) {
-				res.bounded = true;
-				break;
-			}
-		}
-		if (res.bounded)
-			break;
+	for (left = queue.size(); left && violation.empty() && !res.bounded; left--) {
+		Entry e = queue.front();
+
+		queue.pop_front();
+		current = e.id;
+		next_all(e.s, *this, !e.quiet);
+		res.bounded = cfg.max_states && seen.count > cfg.max_states;
+		if (left > 1)
+			continue;
+		left = queue.size() + 1;
 		res.depth++;
 	}
 	res.states = seen.count;
-	res.transitions = transitions;
 	res.outcomes = outcomes;
 	res.seconds = time(nullptr) - begin;
 	res.violation = violation;

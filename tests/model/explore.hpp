@@ -3,6 +3,8 @@
 
 #include "world.hpp"
 
+#include <deque>
+
 /* An open hash table of hashes. */
 class Seen {
 public:
@@ -18,7 +20,7 @@ private:
 struct Result {
 	std::string violation;
 	std::vector<std::string> steps;
-	u64 states = 0, transitions = 0, outcomes = 0;
+	u64 states = 0, outcomes = 0;
 	int depth = 0;
 	long seconds = 0;
 	bool bounded = false;
@@ -36,11 +38,11 @@ private:
 	};
 
 	Seen seen{ 1 << 20 };
-	std::vector<Entry> next;
+	std::deque<Entry> queue;
 	std::vector<u32> parent;
 	std::vector<u64> hashes;
 	u32 current = 0;
-	u64 transitions = 0, looking_for = 0;
+	u64 looking_for = 0;
 	std::string found;
 	State found_state;
 

@@ -31,9 +31,10 @@ void version_ends(State &s, int b, int mask, int v, bool mapped)
 	}
 }
 
+/* A discard that is under way may bring older versions back. */
 void version_durable(State &s, int b, int h, int v)
 {
-	if (!v || s.acked[b][h] < v)
+	if (!v || s.acked[b][h] < v || s.op[b].kind == DISCARD)
 		return;
 	for (int older = 0; older < v; older++)
 		s.legal[b][h] &= ~bit(value(b, older));

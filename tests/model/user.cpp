@@ -65,7 +65,7 @@ static void in_place_ends(State s, int b, Sink &out)
 
 	slot_written(s, p.slot, p.mask, p.fua && !dropped(R_fua_plain_data));
 	version_ends(s, b, p.mask, p.ver, mapped);
-	if (p.fua)
+	if (p.fua && mapped)	/* else it came before the discard that it raced with */
 		ack_fua(s, b, p.mask, p.ver);
 	s.ip[b] = {};
 	pins_changed(s, p.slot);
