@@ -215,6 +215,27 @@ static inline bool oc_slot_pin_write(struct oc_slots *s, oc_slot_t slot, oc_bloc
 	return true;
 }
 
+/*
+ * The same for a write that adds the sectors of @need which are not valid yet.  Into a
+ * SEALED slot it may go as well, if it changes none of those that are.
+ */
+static inline bool oc_slot_pin_extend(struct oc_slots *s, oc_slot_t slot, oc_block_t block, u8 need)
+{
+	u64 old = oc_slot_read(s, slot), new;
+
+	do {
+		if (!oc_word_serves(old, block, 0) || !(old & OC_WORD_DIRTY) ||
+		    (old & OC_WORD_WRITERS) == OC_WORD_WRITERS)
+			return false;
+		new = (old | OC_WORD_HOT) + OC_WORD_WRITER;
+		if (oc_word_state(old) != OC_SEALED)
+			new = oc_word_with_state(new, OC_LIVE);
+		else if (need & oc_word_valid(old))
+			return false;
+	} while (!oc_slot_cmpxchg(s, slot, &old, new));
+	return true;
+}
+
 static inline bool oc_slot_unpin(struct oc_slots *s, oc_slot_t slot, u64 pin)
 {
 	u64 old = oc_slot_read(s, slot);
@@ -264,8 +285,8 @@ bool oc_slot_kill(struct oc_slots *s, oc_slot_t slot, unsigned int max_pins, u64
 bool oc_slot_gone(struct oc_slots *s, oc_slot_t slot);
 
 /*
- * Add sectors to the valid mask of a LIVE slot and seal it.  Journal's lock held, its
- * writer pin too.
+ * Add sectors to the valid mask of a slot and seal it.  Journal's lock held, its writer
+ * pin too.
  * Return: the word, or 0 when the slot is no longer current and must not be recorded.
  */
 u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid);
@@ -276,8 +297,11 @@ u64 oc_slot_extend(struct oc_slots *s, oc_slot_t slot, u8 valid);
  */
 u64 oc_slot_record(struct oc_slots *s, oc_slot_t slot);
 
-/* The MAP of a SEALED slot is durable: it becomes LIVE.  No change in any other state. */
-void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot);
+/*
+ * A MAP of @slot with these sectors is durable.  If it is SEALED and holds just these, so
+ * that no later MAP is under way, it becomes LIVE.
+ */
+void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot, u8 valid);
 
 /*
  * An allocated slot whose INTENT is appended will not be mapped: FREE to DEAD, with

@@ -267,12 +267,34 @@ static void slots_confirm(struct kunit *test)
 		u64 word = oc_word_make(BLOCK, 0xff, state) | OC_WORD_DIRTY | OC_WORD_READER;
 		oc_slot_t slot = installed(test, word);
 
-		oc_slot_confirm(s, slot);
+		oc_slot_confirm(s, slot, 0x7f);
+		KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), word);
+		oc_slot_confirm(s, slot, 0xff);
 		KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot),
 				state == OC_SEALED ? oc_word_with_state(word, OC_LIVE) : word);
 		KUNIT_EXPECT_FALSE(test, state == OC_SEALED &&
 				   !oc_slot_pin_write(s, slot, BLOCK, 1));
 	}
+}
+
+static void slots_pin_extend(struct kunit *test)
+{
+	struct oc_slots *s = test->priv;
+	u64 word = oc_word_make(BLOCK, 0x0f, OC_LIVE) | OC_WORD_DIRTY;
+	oc_slot_t slot = installed(test, word), sealed, copied;
+
+	KUNIT_EXPECT_TRUE(test, oc_slot_pin_extend(s, slot, BLOCK, 0x18));
+	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), word | OC_WORD_HOT | OC_WORD_WRITER);
+	copied = installed(test, oc_word_with_state(word, OC_COPY));
+	KUNIT_EXPECT_TRUE(test, oc_slot_pin_extend(s, copied, BLOCK, 0x10));
+	KUNIT_EXPECT_EQ(test, oc_slot_read(s, copied), word | OC_WORD_HOT | OC_WORD_WRITER);
+
+	sealed = installed(test, oc_word_with_state(word, OC_SEALED));
+	KUNIT_EXPECT_FALSE(test, oc_slot_pin_extend(s, sealed, BLOCK, 0x18));
+	KUNIT_EXPECT_TRUE(test, oc_slot_pin_extend(s, sealed, BLOCK, 0x30));
+	KUNIT_EXPECT_EQ(test, oc_word_state(oc_slot_read(s, sealed)), OC_SEALED);
+	KUNIT_EXPECT_FALSE(test, oc_slot_pin_extend(s, sealed, to_oblock(1), 0x30));
+	KUNIT_EXPECT_FALSE(test, oc_slot_pin_extend(s, installed(test, live(0)), BLOCK, 0));
 }
 
 /* An INTENT that is taken back: nobody can hit the slot, and its end frees it. */
@@ -296,7 +318,7 @@ static void slots_record_and_extend(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, oc_slot_record(s, slot), oc_word_make(BLOCK, 0x01, OC_SEALED));
 	KUNIT_EXPECT_EQ(test, oc_slot_record(s, slot), 0ULL);
-	oc_slot_confirm(s, slot);
+	oc_slot_confirm(s, slot, 0x01);
 	KUNIT_EXPECT_EQ(test, oc_slot_read(s, slot), oc_word_make(BLOCK, 0x01, OC_LIVE));
 	KUNIT_EXPECT_EQ(test, oc_slot_extend(s, slot, 0x82), oc_word_make(BLOCK, 0x83, OC_SEALED));
 	KUNIT_ASSERT_TRUE(test, oc_slot_kill(s, slot, 0, &was));
@@ -429,6 +451,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_gone_frees),
 	KUNIT_CASE(slots_kill),
 	KUNIT_CASE(slots_confirm),
+	KUNIT_CASE(slots_pin_extend),
 	KUNIT_CASE(slots_void),
 	KUNIT_CASE(slots_record_and_extend),
 	KUNIT_CASE(slots_copy_cleans),

@@ -148,7 +148,7 @@ static bool end_extend(struct oc_io *io, blk_status_t *status)
 				      oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
 						     io->iter.bi_size >> SECTOR_SHIFT));
 		if (word) {
-			oc_journal_map(j, io->slot, word, OC_WANTED | unflushed(io));
+			oc_journal_map(j, io->slot, word, unflushed(io));
 			io->lsn = j->head_lsn;
 			oc_journal_done(j, io->lsn);
 			io->credits--;
@@ -220,7 +220,7 @@ bool oc_io_map_new(struct oc_io *io)
 	for (i = 0; i < io->nr; i++, left -= len, off = 0) {
 		len = min(left, OPTCACHE_SECTORS_PER_BLOCK - off);
 		map_one(io, slot_add(io->slot, i), oblock_add(block, i),
-			oc_sector_mask(off, len), unflushed(io) | (intent ? 0 : OC_WANTED));
+			oc_sector_mask(off, len), unflushed(io));
 	}
 	if (intent)
 		oc_journal_close_intents(j, io->generation);

@@ -520,7 +520,7 @@ static void apply_block(struct oc_journal *j, struct oc_journal_block *b)
 		for (k = 0; k < r.count; k++) {
 			slot = slot_add(r.slot, k);
 			if (r.type == OPTCACHE_REC_MAP)
-				oc_slot_confirm(&core->slots, slot);
+				oc_slot_confirm(&core->slots, slot, r.valid);
 			else if (r.type == OPTCACHE_REC_UNMAP &&
 				 oc_slot_gone(&core->slots, slot))
 				oc_index_release(&core->index, slot);

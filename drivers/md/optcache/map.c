@@ -186,14 +186,15 @@ static enum oc_take wait_for_space(struct oc_io *io)
 static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 {
 	struct oc_core *core = io->core;
-	oc_block_t block = oc_sector_block(io->bio->bi_iter.bi_sector);
+	sector_t sector = io->bio->bi_iter.bi_sector;
+	u8 need = oc_sector_mask(oc_sector_offset(sector), plan->sectors);
 
 	if (oc_failed(core))
 		return refuse(io);
 	io->credits = oc_journal_reserve(&core->journal, 1, 1);
 	if (!io->credits)
 		return wait_for_space(io);
-	if (!oc_slot_pin_write(&core->slots, plan->slot, block, 0)) {
+	if (!oc_slot_pin_extend(&core->slots, plan->slot, oc_sector_block(sector), need)) {
 		oc_io_return_credits(io);
 		return starve_for_pin(io, plan->slot);
 	}

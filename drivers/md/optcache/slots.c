@@ -255,12 +255,12 @@ u64 oc_slot_record(struct oc_slots *s, oc_slot_t slot)
 	return new;
 }
 
-void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot)
+void oc_slot_confirm(struct oc_slots *s, oc_slot_t slot, u8 valid)
 {
 	u64 old = oc_slot_read(s, slot);
 
 	do {
-		if (oc_word_state(old) != OC_SEALED)
+		if (oc_word_state(old) != OC_SEALED || oc_word_valid(old) != valid)
 			return;
 	} while (!oc_slot_cmpxchg(s, slot, &old, oc_word_with_state(old, OC_LIVE)));
 }
