@@ -18,10 +18,13 @@
  * an old version and the MAP of the new one, so the UNMAP comes first, and the old one
  * is clean (or both are in one block, which is replayed whole or not at all).
  *
- * An INTENT stands until a MAP or UNMAP of its slot.  Meanwhile, the word of the slot is
- * DEAD and names block and sectors, and next[] of the slot, which nobody needs yet, holds the
- * checksum.  No page knows INTENTs: one with a number below the lsn of the page stands too,
- * unless the page says that the slot is mapped, so that a later record has followed.
+ * An INTENT stands until a MAP or UNMAP of its slot.  Meanwhile the word of a slot that holds
+ * nothing else is DEAD and names block and sectors; the word of one that holds other sectors
+ * of the block has those of the INTENT where the pins are later.  next[] of the slot, which
+ * nobody needs yet, holds the checksum.
+ *
+ * No page knows INTENTs.  So one with a number below the lsn of the page stands too, unless a
+ * record follows that the page contains, and which the journal therefore has.
  */
 #ifndef _OPTCACHE_REPLAY_H
 #define _OPTCACHE_REPLAY_H
@@ -36,8 +39,12 @@ struct oc_intent {
 	oc_block_t block;
 	u32 crc;		/* of the sectors in valid */
 	u8 valid;
-	bool landed;		/* the caller: the data is there, or cannot be read */
+	bool extends;		/* the slot holds other sectors of the block, dirty */
+	bool landed;		/* the caller: the data is there */
 };
+
+/* Checksum of the sectors in @in->valid.  @data: the whole slot. */
+u32 oc_intent_crc(const struct oc_intent *in, const void *data);
 
 struct oc_replay {
 	const struct oc_super *sb;
@@ -76,12 +83,16 @@ int oc_replay_block(struct oc_replay *rp, const void *buf, size_t avail);
 int oc_replay_collect(struct oc_replay *rp);
 
 /* The data of @in: is it what was written?  @data: the whole slot. */
-bool oc_intent_landed(const struct oc_intent *in, const void *data);
+static inline bool oc_intent_landed(const struct oc_intent *in, const void *data)
+{
+	return oc_intent_crc(in, data) == in->crc;
+}
 
 /*
  * @ix: initialised, empty.  Calls cond_resched().  Slots of INTENTs become SEALED if their
- * data landed; they, and those that they end, are DEAD if not.  The caller appends the
- * records that say so: UNMAP of @old and MAP of @slot, or UNMAP of @slot.
+ * data landed, or DEAD if not; those that they extend are SEALED either way.  The caller
+ * appends the records that say so: UNMAP of @old if it is one, and MAP of what is SEALED
+ * or UNMAP of what is DEAD.
  * Return: 0 or -EUCLEAN: two slots claim one block (@bad_slot says which), or a page
  * stands for records beyond the journal's end (@bad_slot is OC_NO_SLOT).
  */

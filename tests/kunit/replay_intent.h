@@ -146,12 +146,82 @@ static void intent_and_page(struct kunit *test)
 	expect_state(test, 3);
 }
 
+/* New sectors of a dirty block: sectors 4 and 5 of what holds 0 to 3. */
+static void intent_extends(struct kunit *test)
+{
+	struct replay_test *t = test->priv;
+	const oc_block_t block = to_oblock(4096 * 15 + 3);	/* lap 14: valid 0x0f */
+	const u64 before = oc_word_make(block, 0x0f, OC_SEALED) | OC_WORD_DIRTY;
+	oc_slot_t bad;
+	u32 landed;
+
+	t->pending[t->nr_pending++] = (struct oc_record){
+		.type = OPTCACHE_REC_MAP, .valid = 0x0f, .count = 1, .dirty = true,
+		.slot = to_slot(3), .block = block,
+	};
+	t->pending[t->nr_pending++] = (struct oc_record){
+		.type = OPTCACHE_REC_INTENT, .valid = 0x30, .count = 1, .crc = 99,
+		.slot = to_slot(3), .block = block,
+	};
+	write_block(t);
+	for (landed = 0; landed < 2; landed++) {
+		read_intents(test, 1);
+		KUNIT_EXPECT_TRUE(test, t->rp.intent[0].extends);
+		KUNIT_EXPECT_EQ(test, t->rp.intent[0].valid, 0x30);
+		KUNIT_EXPECT_EQ(test, t->rp.intent[0].crc, 99U);
+		t->rp.intent[0].landed = landed;
+		KUNIT_ASSERT_EQ(test, oc_replay_finish(&t->rp, &t->ix, &bad), 0);
+		KUNIT_EXPECT_EQ(test, t->slots.word[3],
+				landed ? before | 0x30ULL << OC_WORD_VALID_SHIFT : before);
+		KUNIT_EXPECT_EQ(test, from_slot(oc_index_find(&t->ix, block)), 3U);
+		KUNIT_EXPECT_EQ(test, (u32)atomic64_read(&t->slots.nr_dirty), 1U);
+	}
+}
+
+/* What follows it, in the journal alone or in the page as well. */
+static void intent_extends_resolved(struct kunit *test)
+{
+	struct replay_test *t = test->priv;
+	struct oc_record r = {
+		.type = OPTCACHE_REC_MAP, .valid = 0x0f, .count = 1, .dirty = true,
+		.slot = to_slot(3), .block = to_oblock(4096),
+	};
+	u32 with_page;
+
+	add_record(t, &r);
+	r = (struct oc_record){
+		.type = OPTCACHE_REC_INTENT, .valid = 0x30, .count = 1,
+		.slot = to_slot(3), .block = to_oblock(4096),
+	};
+	t->pending[t->nr_pending++] = r;
+	r.type = OPTCACHE_REC_MAP;
+	r.dirty = true;
+	r.valid = 0x3f;
+	add_record(t, &r);
+	write_block(t);
+	for (with_page = 0; with_page < 2; with_page++) {
+		if (with_page)
+			write_page(t, 0);
+		expect_state(test, 1);
+	}
+}
+
 static void intent_of_used_slot(struct kunit *test)
 {
 	struct replay_test *t = test->priv;
 
 	add_map(t, 10, 1, 1, true);
 	add_intent(t, 10, 2, 0xff, 1);
+	write_block(t);
+	read_table(test);
+	KUNIT_EXPECT_EQ(test, read_journal(t), -EUCLEAN);
+
+	/* sectors that are valid need no INTENT */
+	t->nr_blocks = 0;
+	t->lsn = t->sb.tail_lsn;
+	t->offset = t->sb.tail_offset;
+	add_map(t, 10, 1, 1, true);
+	add_intent(t, 10, 1, 0x82, 1);
 	write_block(t);
 	read_table(test);
 	KUNIT_EXPECT_EQ(test, read_journal(t), -EUCLEAN);

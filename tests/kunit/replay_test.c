@@ -525,6 +525,8 @@ static struct kunit_case replay_cases[] = {
 	KUNIT_CASE(intent_against_dirty),
 	KUNIT_CASE(intent_resolved),
 	KUNIT_CASE(intent_and_page),
+	KUNIT_CASE(intent_extends),
+	KUNIT_CASE(intent_extends_resolved),
 	KUNIT_CASE(intent_of_used_slot),
 	{}
 };

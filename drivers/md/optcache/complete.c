@@ -54,7 +54,7 @@ static void restore(struct oc_io *io)
 		bio->bi_opf |= REQ_FUA;
 }
 
-void oc_io_route_again(struct oc_io *io, u8 flags)
+static void route_again(struct oc_io *io, u8 flags)
 {
 	restore(io);
 	io->flags |= flags;
@@ -71,7 +71,11 @@ static bool is_media_error(blk_status_t status)
 	return status != BLK_STS_OK && status != BLK_STS_AGAIN;
 }
 
-bool oc_io_finish_write(struct oc_io *io, blk_status_t *status)
+/*
+ * A write is in the cache, and mapped.  FUA: the records it depends on must be durable too.
+ * Return: true when it is finished with *status, false when it will be completed later.
+ */
+static bool finish_write(struct oc_io *io, blk_status_t *status)
 {
 	if (!(io->flags & OC_IO_FUA))
 		return true;
@@ -105,7 +109,7 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 	if (io->bio->bi_opf & OC_HASTY) {
 		/* read-ahead is not retried below: a reset controller is enough to fail it */
 		io->bio->bi_opf &= ~OC_HASTY;
-		oc_io_route_again(io, 0);
+		route_again(io, 0);
 		return false;
 	}
 	oc_core_degrade(core, OC_DEGRADED, "reading the cache device failed");
@@ -113,7 +117,7 @@ static bool end_read_hit(struct oc_io *io, blk_status_t status)
 		oc_lost_add(core, oc_sector_block(io->iter.bi_sector));
 		return true;
 	}
-	oc_io_route_again(io, OC_IO_NOCACHE);
+	route_again(io, OC_IO_NOCACHE);
 	return false;
 }
 
@@ -135,31 +139,53 @@ static unsigned int unflushed(const struct oc_io *io)
 	return io->flags & OC_IO_FUA ? 0 : OC_UNFLUSHED;
 }
 
-static bool end_extend(struct oc_io *io, blk_status_t *status)
+/*
+ * Records about what has just been written are appended: what does it depend on?  On its
+ * INTENTs, which are open no more, or on all of them.  Journal lock held.
+ */
+static void recorded(struct oc_io *io)
+{
+	struct oc_journal *j = &io->core->journal;
+
+	if (io->flags & OC_IO_INTENT)
+		oc_journal_close_intents(j, io->generation);
+	else
+		io->lsn = j->head_lsn;
+	io->flags &= ~OC_IO_INTENT;
+	oc_journal_done(j, io->lsn);
+}
+
+/* The new sectors of a dirty block are there. */
+static void map_sectors(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
+	u8 valid = oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
+				  io->iter.bi_size >> SECTOR_SHIFT);
 	unsigned long flags;
 	u64 word;
 
-	if (!*status) {
-		oc_journal_lock(j, flags);
-		word = oc_slot_extend(&core->slots, io->slot,
-				      oc_sector_mask(oc_sector_offset(io->iter.bi_sector),
-						     io->iter.bi_size >> SECTOR_SHIFT));
-		if (word) {
-			oc_journal_map(j, io->slot, word, unflushed(io));
-			io->lsn = j->head_lsn;
-			oc_journal_done(j, io->lsn);
-			io->credits--;
-		}
-		oc_journal_unlock(j, flags);
+	oc_journal_lock(j, flags);
+	word = oc_slot_extend(&core->slots, io->slot, valid);
+	if (word && !j->failed) {
+		oc_journal_map(j, io->slot, word, unflushed(io));
+		io->credits--;
 	}
+	recorded(io);
+	oc_journal_unlock(j, flags);
+}
+
+static bool end_extend(struct oc_io *io, blk_status_t *status)
+{
+	if (!*status)
+		map_sectors(io);
+	else if (io->flags & OC_IO_INTENT)
+		oc_intent_void(io);
 	oc_io_return_credits(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
 	end_write_hit(io, *status);
-	return *status || oc_io_finish_write(io, status);
+	return *status || finish_write(io, status);
 }
 
 /*
@@ -200,20 +226,24 @@ static void map_one(struct oc_io *io, oc_slot_t slot, oc_block_t block, u8 valid
 	io->credits--;
 }
 
-bool oc_io_map_new(struct oc_io *io)
+/*
+ * New versions are on the cache device: map them.
+ * Return: false when the journal has failed and they have no INTENTs: they would never
+ * become durable.
+ */
+static bool map_new(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
 	oc_block_t block = oc_sector_block(io->iter.bi_sector);
 	unsigned int off = oc_sector_offset(io->iter.bi_sector);
 	unsigned int left = io->iter.bi_size >> SECTOR_SHIFT, len;
-	bool intent = io->kind == OC_IO_INTENT;
 	unsigned long flags;
 	u32 i;
 
 	WRITE_ONCE(core->ever_dirty, true);
 	oc_journal_lock(j, flags);
-	if (j->failed && !intent) {
+	if (j->failed && !(io->flags & OC_IO_INTENT)) {
 		oc_journal_unlock(j, flags);
 		return false;
 	}
@@ -222,11 +252,7 @@ bool oc_io_map_new(struct oc_io *io)
 		map_one(io, slot_add(io->slot, i), oblock_add(block, i),
 			oc_sector_mask(off, len), unflushed(io));
 	}
-	if (intent)
-		oc_journal_close_intents(j, io->generation);
-	else
-		io->lsn = j->head_lsn;
-	oc_journal_done(j, io->lsn);
+	recorded(io);
 	oc_journal_unlock(j, flags);
 	return true;
 }
@@ -234,9 +260,11 @@ bool oc_io_map_new(struct oc_io *io)
 static bool end_new(struct oc_io *io, blk_status_t *status)
 {
 	struct oc_core *core = io->core;
-	bool mapped = !*status && oc_io_map_new(io);
+	bool mapped = !*status && map_new(io);
 
-	if (!mapped)
+	if (io->flags & OC_IO_INTENT)
+		oc_intent_void(io);
+	else if (!mapped)
 		oc_slots_free(&core->slots, io->slot, io->nr);
 	oc_io_return_credits(io);
 	if (is_media_error(*status)) {
@@ -244,7 +272,7 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
 	}
 	if (!mapped && *status != BLK_STS_AGAIN) {
-		oc_io_route_again(io, OC_IO_NOCACHE);
+		route_again(io, OC_IO_NOCACHE);
 		return false;
 	}
 	if (!(io->flags & OC_IO_REST))
@@ -252,7 +280,7 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 	if (*status)
 		return true;
 	oc_writeback_kick(core);
-	return oc_io_finish_write(io, status);
+	return finish_write(io, status);
 }
 
 static bool end_miss(struct oc_io *io, blk_status_t status)

@@ -5,17 +5,21 @@
  * crash the checksum tells whether the data arrived.  Data and checksum come from one
  * copy, because the caller's pages may change meanwhile (hazard 18).
  *
- *	begin	under the range lock: slots, credits for INTENT, UNMAP and MAP, the copy
- *		INTENTs appended and committed, data sent
- *	end	data arrived: old versions end, the new ones are SEALED; UNMAP and MAP
- *		are appended and go along with some later block
- *		it did not: an UNMAP takes the INTENT back, and the slot is used again
- *		when that is durable
+ *	begin	under the range lock, slots and credits are taken: INTENTs appended and
+ *		committed, data sent
+ *	end	in complete.c, as if there were no INTENT: MAPs are appended, but go along
+ *		with some later block
+ *		or, if the data did not arrive, what takes the INTENTs back
+ *
+ * For new sectors of a block that is dirty already (EXTEND) the INTENT speaks of just
+ * these; what of the data overwrites others needs none.
  *
  * The copy and the checksum cost more instructions than a second trip costs without
  * anybody waiting for it, so only those go this way for whom somebody waits.
  */
 #include "buffer.h"
+
+#include <optcache/replay.h>
 
 #include <linux/highmem.h>
 
@@ -40,17 +44,15 @@ bool oc_intent_wanted(const struct oc_io *io)
 	return left || io->flags & OC_IO_FUA;
 }
 
-/* The data did not arrive.  Nobody may use the slots before the device knows. */
-static void take_back(struct oc_io *io)
+/* Nobody may use the slots before the device knows. */
+static void void_new(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
 	oc_block_t block = oc_sector_block(io->iter.bi_sector);
-	unsigned long flags;
 	oc_slot_t slot;
 	u32 i;
 
-	oc_journal_lock(j, flags);
 	for (i = 0; i < io->nr; i++) {
 		slot = slot_add(io->slot, i);
 		oc_slot_void(&core->slots, slot, oblock_add(block, i));
@@ -60,85 +62,88 @@ static void take_back(struct oc_io *io)
 		oc_journal_unmap(j, slot, 0);
 		io->credits--;
 	}
-	oc_journal_close_intents(j, io->generation);
-	oc_journal_unlock(j, flags);
 }
 
-static void end_lost(struct oc_io *io, blk_status_t status)
+/* The slot holds what it held before. */
+static void void_extend(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 
-	take_back(io);
-	oc_io_return_credits(io);
-	if (status != BLK_STS_AGAIN) {
-		oc_count(core, cache_errors);
-		oc_core_degrade(core, OC_DEGRADED, "writing the cache device failed");
-	}
-	oc_io_route_again(io, OC_IO_NOCACHE);
+	if (core->journal.failed)
+		return;
+	oc_journal_map(&core->journal, io->slot, oc_slot_read(&core->slots, io->slot),
+		       OC_UNFLUSHED);
+	io->credits--;
 }
 
-static void end_arrived(struct oc_io *io)
+void oc_intent_void(struct oc_io *io)
 {
-	blk_status_t status = BLK_STS_OK;
+	struct oc_journal *j = &io->core->journal;
+	unsigned long flags;
 
-	oc_io_map_new(io);
-	oc_io_return_credits(io);
-	if (!(io->flags & OC_IO_REST))
-		oc_io_unlock(io);
-	oc_writeback_kick(io->core);
-	if (oc_io_finish_write(io, &status))
-		oc_io_finish(io, status);
+	oc_journal_lock(j, flags);
+	if (io->kind == OC_IO_EXTEND)
+		void_extend(io);
+	else
+		void_new(io);
+	oc_journal_close_intents(j, io->generation);
+	io->flags &= ~OC_IO_INTENT;
+	oc_journal_unlock(j, flags);
 }
 
 static void intent_endio(struct bio *bio)
 {
 	struct oc_buffer *b = bio->bi_private;
 	struct oc_io *io = b->io;
-	blk_status_t status = bio->bi_status;
 
+	io->bio->bi_status = bio->bi_status;
 	bio_put(bio);
 	oc_buffer_put(b);
-	if (status)
-		end_lost(io, status);
-	else
-		end_arrived(io);
+	bio_endio(io->bio);	/* and so to oc_io_end() */
 }
 
-/* Checksum of what block @i of the buffer holds; @valid says which sectors. */
-static u32 checksum(const struct oc_buffer *b, u32 i, u8 *valid)
+/* INTENT for what block @i of the buffer holds, but for the sectors of @known. */
+static struct oc_intent make_intent(const struct oc_buffer *b, u32 i, u8 known)
 {
 	unsigned int off, len = oc_buffer_part(b, i, &off);
 	void *data = kmap_local_page(b->page[i]);
-	u32 crc = oc_data_crc(~0U, data + (off << SECTOR_SHIFT), len << SECTOR_SHIFT);
+	struct oc_intent in = {
+		.slot = slot_add(b->io->slot, i),
+		.block = oblock_add(oc_sector_block(b->sector), i),
+		.valid = oc_sector_mask(off, len) & ~known,
+	};
 
+	in.crc = oc_intent_crc(&in, data);
 	kunmap_local(data);
-	*valid = oc_sector_mask(off, len);
-	return crc;
+	return in;
 }
 
 /* Return: false when the journal has failed. */
 static bool append_intents(struct oc_io *io, const struct oc_buffer *b)
 {
-	struct oc_journal *j = &io->core->journal;
-	oc_block_t block = oc_sector_block(b->sector);
-	u8 valid[OC_INTENT_BLOCKS];
-	u32 crc[OC_INTENT_BLOCKS];
+	struct oc_core *core = io->core;
+	struct oc_journal *j = &core->journal;
+	struct oc_intent in[OC_INTENT_BLOCKS];
 	unsigned long flags;
+	u8 known = 0;
 	bool failed;
 	u32 i;
 
+	/* nobody else adds sectors while the range is locked */
+	if (io->kind == OC_IO_EXTEND)
+		known = oc_word_valid(oc_slot_read(&core->slots, io->slot));
 	for (i = 0; i < b->nr; i++)
-		crc[i] = checksum(b, i, &valid[i]);
+		in[i] = make_intent(b, i, known);
 	oc_journal_lock(j, flags);
 	failed = j->failed;
 	if (!failed) {
-		WRITE_ONCE(io->core->ever_dirty, true);
+		WRITE_ONCE(core->ever_dirty, true);
 		for (i = 0; i < b->nr; i++)
-			oc_journal_intent(j, slot_add(io->slot, i), oblock_add(block, i),
-					  valid[i], crc[i]);
+			oc_journal_intent(j, &in[i]);
 		io->credits -= b->nr;
 		io->lsn = j->head_lsn;
 		io->generation = oc_journal_open_intents(j);
+		io->flags |= OC_IO_INTENT;
 	}
 	spin_unlock_irqrestore(&j->lock, flags);	/* our caller commits */
 	return !failed;

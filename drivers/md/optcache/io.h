@@ -25,7 +25,6 @@ enum oc_io_kind {
 	OC_IO_WRITE_HIT,	/* pins them for writing; dirty, in place */
 	OC_IO_EXTEND,		/* in place, new sectors of a dirty block; one pinned slot */
 	OC_IO_NEW,		/* to nr freshly allocated slots */
-	OC_IO_INTENT,		/* the same, data and INTENTs in parallel, see intent.c */
 	OC_IO_MISS,		/* reading the origin */
 	OC_IO_BYPASS,		/* writing the origin */
 	OC_IO_THROUGH,		/* writing origin and cache from one copy, see through.c */
@@ -36,6 +35,7 @@ enum oc_io_kind {
 /* oc_io.flags */
 #define OC_IO_LOCKED	(1U << 0)	/* the range is locked */
 #define OC_IO_REST	(1U << 1)	/* only a part was sent, rest says what is left */
+#define OC_IO_INTENT	(1U << 2)	/* its INTENTs are open, see intent.c */
 #define OC_IO_ENDED	(1U << 3)	/* old mappings of the range are durably gone */
 #define OC_IO_NOCACHE	(1U << 4)	/* the cache device failed this one: use the origin */
 #define OC_IO_FINISH	(1U << 5)	/* when continued: complete with status */
@@ -130,22 +130,6 @@ void oc_io_unpin(struct oc_io *io, oc_slot_t slot, bool write);
  */
 bool oc_io_end(struct oc_io *io, blk_status_t *status);
 
-/*
- * New versions of the blocks of @io are on the cache device: map them.
- * Return: false when the journal has failed and they have no INTENTs: they would never
- * become durable.  Any context.
- */
-bool oc_io_map_new(struct oc_io *io);
-
-/*
- * A write is in the cache, and mapped.  FUA: the records it depends on must be durable too.
- * Return: true when it is finished with *status, false when it will be completed later.
- */
-bool oc_io_finish_write(struct oc_io *io, blk_status_t *status);
-
-/* Send the bio again, as it came, when a device failed it. */
-void oc_io_route_again(struct oc_io *io, u8 flags);
-
 /* Complete now.  Any context. */
 void oc_io_finish(struct oc_io *io, blk_status_t status);
 
@@ -184,10 +168,13 @@ bool oc_fill_begin(struct oc_io *io);
 bool oc_through_begin(struct oc_io *io);
 
 /*
- * Slots and credits are taken: write data and INTENTs.  Any context.
- * Return: false when there is no buffer; the caller writes the data first.
+ * A NEW or an EXTEND has taken what it needs: write data and INTENTs.  The bio ends when
+ * the data has.  Any context.
+ * Return: false when there is no buffer; the caller sends the bio itself.
  */
 bool oc_intent_begin(struct oc_io *io);
+/* The data of @io did not arrive: take its INTENTs back.  Any context. */
+void oc_intent_void(struct oc_io *io);
 /* Shall this new block be written so?  Uses up one expectation. */
 bool oc_intent_wanted(const struct oc_io *io);
 void oc_intent_expect(struct oc_core *core);	/* somebody flushes: soon again, perhaps */

@@ -3,6 +3,8 @@
 #include "io.h"
 #include "trace.h"
 
+#include <optcache/replay.h>
+
 #include <linux/device-mapper.h>
 
 #define OC_PENDING_MIN	32
@@ -156,16 +158,15 @@ void oc_journal_clean(struct oc_journal *j, oc_slot_t slot)
 
 /* ---- intents --------------------------------------------------------- */
 
-void oc_journal_intent(struct oc_journal *j, oc_slot_t slot, oc_block_t block, u8 valid,
-		       u32 crc)
+void oc_journal_intent(struct oc_journal *j, const struct oc_intent *in)
 {
 	append(j, &(struct oc_record) {
 		.type = OPTCACHE_REC_INTENT,
-		.valid = valid,
-		.slot = slot,
-		.block = block,
+		.valid = in->valid,
+		.slot = in->slot,
+		.block = in->block,
 		.count = 1,
-		.crc = crc,
+		.crc = in->crc,
 	}, OC_WANTED);
 }
 

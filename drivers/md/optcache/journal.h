@@ -35,6 +35,7 @@
 #include <linux/workqueue.h>
 
 struct oc_core;
+struct oc_intent;
 struct oc_io;
 
 /*
@@ -148,8 +149,7 @@ void oc_journal_commit(struct oc_journal *j);
 void oc_journal_map(struct oc_journal *j, oc_slot_t slot, u64 word, unsigned int how);
 void oc_journal_unmap(struct oc_journal *j, oc_slot_t slot, unsigned int how);
 void oc_journal_clean(struct oc_journal *j, oc_slot_t slot);
-void oc_journal_intent(struct oc_journal *j, oc_slot_t slot, oc_block_t block, u8 valid,
-		       u32 crc);
+void oc_journal_intent(struct oc_journal *j, const struct oc_intent *in);
 
 /*
  * A write begins whose INTENTs are appended now, and ends when all of them are followed by

@@ -188,10 +188,12 @@ static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 	struct oc_core *core = io->core;
 	sector_t sector = io->bio->bi_iter.bi_sector;
 	u8 need = oc_sector_mask(oc_sector_offset(sector), plan->sectors);
+	u32 credits;
 
 	if (oc_failed(core))
 		return refuse(io);
-	io->credits = oc_journal_reserve(&core->journal, 1, 1);
+	credits = oc_intent_wanted(io) ? 2 : 1;
+	io->credits = oc_journal_reserve(&core->journal, credits, credits);
 	if (!io->credits)
 		return wait_for_space(io);
 	if (!oc_slot_pin_extend(&core->slots, plan->slot, oc_sector_block(sector), need)) {
@@ -219,8 +221,7 @@ static void plan_shorten(const struct oc_io *io, struct oc_plan *plan, u32 nr)
 static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
 {
 	struct oc_core *core = io->core;
-	bool intent = oc_intent_wanted(io);
-	u32 each = intent ? 3 : 2;
+	u32 each = oc_intent_wanted(io) ? OC_CREDITS_MAX : 2;
 	u32 nr = oc_nr_blocks(io->bio->bi_iter.bi_sector, plan->sectors);
 	u32 credits = oc_journal_reserve(&core->journal, each, each * nr);
 	u32 got;
@@ -236,7 +237,7 @@ static enum oc_take take_new(struct oc_io *io, struct oc_plan *plan)
 	}
 	oc_journal_unreserve(&core->journal, credits - each * got);
 	plan_shorten(io, plan, got);
-	io->kind = intent ? OC_IO_INTENT : OC_IO_NEW;
+	io->kind = OC_IO_NEW;
 	io->nr = got;
 	io->credits = each * got;
 	return OC_TAKEN;
@@ -436,6 +437,12 @@ static int send_miss(struct oc_io *io, struct oc_plan *plan)
 	return DM_MAPIO_REMAPPED;
 }
 
+/* It has taken a credit more a block, for INTENTs. */
+static bool intended(const struct oc_io *io)
+{
+	return io->credits == io->nr * (io->kind == OC_IO_NEW ? OC_CREDITS_MAX : 2);
+}
+
 static int send(struct oc_io *io, struct oc_plan *plan, bool in_map)
 {
 	switch (io->kind) {
@@ -447,17 +454,12 @@ static int send(struct oc_io *io, struct oc_plan *plan, bool in_map)
 		trace_optcache_hit(io, io->slot);
 		send_to_cache(io, io->slot);
 		return DM_MAPIO_REMAPPED;
-	case OC_IO_INTENT:
-		if (oc_intent_begin(io)) {
-			oc_count(io->core, write_new);
-			return DM_MAPIO_SUBMITTED;
-		}
-		io->kind = OC_IO_NEW;
-		fallthrough;
 	case OC_IO_EXTEND:
 	case OC_IO_NEW:
 		oc_count(io->core, write_new);
 		trace_optcache_new(io, io->slot);
+		if (intended(io) && oc_intent_begin(io))
+			return DM_MAPIO_SUBMITTED;
 		send_to_cache(io, io->slot);
 		return DM_MAPIO_REMAPPED;
 	case OC_IO_MISS:

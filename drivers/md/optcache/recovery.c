@@ -175,7 +175,7 @@ static int append_decisions(struct oc_core *core, const struct oc_replay *rp)
 	oc_journal_lock(j, flags);
 	for (i = 0; i < rp->nr_intents; i++) {
 		in = &rp->intent[i];
-		if (!in->landed) {
+		if (!in->landed && !in->extends) {
 			oc_journal_unmap(j, in->slot, 0);
 			spare--;
 			continue;

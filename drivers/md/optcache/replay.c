@@ -105,25 +105,51 @@ static u64 record_word(const struct oc_record *r, u32 i, u64 word)
 	}
 }
 
-/* An INTENT stands for this slot. */
+#define WAITING_SHIFT	OC_WORD_FREQ_SHIFT	/* 8 bits: sectors of an INTENT that extends */
+#define WAITING		(0xffULL << WAITING_SHIFT)
+
+static_assert(!(WAITING & (OC_WORD_BLOCK | OC_WORD_STATE | OC_WORD_DIRTY)));
+
+/* An INTENT stands for this slot, which holds nothing, */
 static bool intended(u64 word)
 {
 	return oc_word_state(word) == OC_DEAD;
 }
 
-/* Return: false if it names a slot that is in use. */
+/* or other sectors. */
+static bool waiting(u64 word)
+{
+	return word & WAITING;
+}
+
+/* Return: false if it names a slot that cannot have been written to so. */
 static bool intent_apply(struct oc_replay *rp, const struct oc_record *r, u64 lsn)
 {
 	const u32 slot = from_slot(r->slot);
 	const u32 page = slot / OPTCACHE_ENTRIES_PER_PAGE;
+	const bool contained = lsn < rp->page_lsn[page];
 	u64 *word = &rp->slots->word[slot];
 
-	if (*word)
-		return lsn < rp->page_lsn[page] && !intended(*word);
-	*word = oc_word_make(r->block, r->valid, OC_DEAD);
+	if (intended(*word) || waiting(*word))
+		return false;
+	if (!*word)
+		*word = oc_word_make(r->block, r->valid, OC_DEAD);
+	else if (oc_word_block(*word) == r->block && *word & OC_WORD_DIRTY &&
+		 (contained || !(oc_word_valid(*word) & r->valid)))
+		*word |= (u64)r->valid << WAITING_SHIFT;
+	else
+		return contained;	/* it was followed by what the page says */
 	rp->slots->next[slot] = r->crc;
 	__set_bit(page, rp->touched);
 	return true;
+}
+
+/* @r is contained in the page; what the page does not know is the INTENT that it follows. */
+static u64 resolved(const struct oc_record *r, u64 word)
+{
+	if (r->type == OPTCACHE_REC_CLEAN)
+		return word;
+	return intended(word) ? 0 : word & ~WAITING;
 }
 
 static void record_apply(struct oc_replay *rp, const struct oc_record *r, u64 lsn)
@@ -134,13 +160,9 @@ static void record_apply(struct oc_replay *rp, const struct oc_record *r, u64 ls
 		const u32 slot = from_slot(r->slot) + i;
 		const u32 page = slot / OPTCACHE_ENTRIES_PER_PAGE;
 		u64 *word = &rp->slots->word[slot];
-		u64 new = record_word(r, i, *word);
+		const u64 new = lsn < rp->page_lsn[page] ? resolved(r, *word)
+							 : record_word(r, i, *word);
 
-		if (lsn < rp->page_lsn[page]) {
-			if (!intended(*word) || r->type == OPTCACHE_REC_CLEAN)
-				continue;
-			new = 0;	/* as the page has it */
-		}
 		if (new == *word)
 			continue;
 		*word = new;
@@ -203,6 +225,20 @@ static bool replay_lost_journal(const struct oc_replay *rp)
 	return false;
 }
 
+static struct oc_intent intent_of(const struct oc_slots *s, u32 slot)
+{
+	const u64 w = s->word[slot];
+
+	return (struct oc_intent) {
+		.slot = to_slot(slot),
+		.old = OC_NO_SLOT,
+		.block = oc_word_block(w),
+		.crc = s->next[slot],
+		.valid = waiting(w) ? w >> WAITING_SHIFT : oc_word_valid(w),
+		.extends = waiting(w),
+	};
+}
+
 /* Of one page, from intent[nr] on.  @intent: NULL to count only.  Return: how many then. */
 static u32 collect_page(const struct oc_replay *rp, u32 page, struct oc_intent *intent, u32 nr)
 {
@@ -211,16 +247,10 @@ static u32 collect_page(const struct oc_replay *rp, u32 page, struct oc_intent *
 	const u32 end = min_t(u32, i + OPTCACHE_ENTRIES_PER_PAGE, s->nr);
 
 	for (; i < end; i++) {
-		if (!intended(s->word[i]))
+		if (!intended(s->word[i]) && !waiting(s->word[i]))
 			continue;
 		if (intent)
-			intent[nr] = (struct oc_intent) {
-				.slot = to_slot(i),
-				.old = OC_NO_SLOT,
-				.block = oc_word_block(s->word[i]),
-				.crc = s->next[i],
-				.valid = oc_word_valid(s->word[i]),
-			};
+			intent[nr] = intent_of(s, i);
 		nr++;
 	}
 	return nr;
@@ -239,7 +269,7 @@ static u32 collect(const struct oc_replay *rp, struct oc_intent *intent)
 
 int oc_replay_collect(struct oc_replay *rp)
 {
-	u32 i;
+	u32 i, slot;
 
 	rp->nr_intents = collect(rp, NULL);
 	if (!rp->nr_intents)
@@ -248,19 +278,36 @@ int oc_replay_collect(struct oc_replay *rp)
 	if (!rp->intent)
 		return -ENOMEM;
 	collect(rp, rp->intent);
-	for (i = 0; i < rp->nr_intents; i++)
-		rp->slots->next[from_slot(rp->intent[i].slot)] = 0;
+	for (i = 0; i < rp->nr_intents; i++) {
+		slot = from_slot(rp->intent[i].slot);
+		rp->slots->next[slot] = 0;
+		rp->slots->word[slot] &= ~WAITING;
+	}
 	return 0;
 }
 
-bool oc_intent_landed(const struct oc_intent *in, const void *data)
+u32 oc_intent_crc(const struct oc_intent *in, const void *data)
 {
-	u32 crc = ~0U, i;
+	u32 crc = ~0U, i, n;
 
-	for (i = 0; i < OPTCACHE_SECTORS_PER_BLOCK; i++)
-		if (in->valid & (1U << i))
-			crc = oc_data_crc(crc, data + (i << 9), 1 << 9);
-	return crc == in->crc;
+	for (i = 0; i < OPTCACHE_SECTORS_PER_BLOCK; i += n) {
+		for (n = 0; i + n < OPTCACHE_SECTORS_PER_BLOCK && in->valid & (1U << (i + n));)
+			n++;
+		crc = oc_data_crc(crc, data + (i << 9), n << 9);
+		n += !n;
+	}
+	return crc;
+}
+
+/* What the slot holds beside is mapped by records of its own. */
+static bool settle_extending(struct oc_replay *rp, const struct oc_intent *in)
+{
+	u64 *word = &rp->slots->word[from_slot(in->slot)];
+
+	*word = oc_word_with_state(*word, OC_SEALED);
+	if (in->landed)
+		*word |= (u64)in->valid << OC_WORD_VALID_SHIFT;
+	return true;
 }
 
 /*
@@ -273,6 +320,8 @@ static bool settle(struct oc_replay *rp, struct oc_index *ix, struct oc_intent *
 	bool ending;
 	u64 was;
 
+	if (in->extends)
+		return settle_extending(rp, in);
 	if (!in->landed) {
 		oc_index_insert(ix, in->slot);
 		return true;
