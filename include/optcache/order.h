@@ -18,6 +18,7 @@ struct oc_order {
 	struct oc_dirty *item;	/* sorted by block once collected */
 	u32 max;
 	u32 nr;
+	u32 sealed;		/* dirty ones of the last scan that must not be copied yet */
 	oc_block_t cursor;	/* next pass starts here */
 };
 

@@ -151,6 +151,20 @@ static void order_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, oc_order_run(&t->order, 0, 0), 0U);
 }
 
+/* Its mapping is not durable: not to be copied, and not to be forgotten. */
+static void order_sealed(struct kunit *test)
+{
+	struct order_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, oc_order_init(&t->order, 16), 0);
+	add(t, 5, OC_WORD_DIRTY);
+	t->slots.word[1] = oc_word_make(to_oblock(7), 0xff, OC_SEALED) | OC_WORD_DIRTY;
+	t->slots.word[2] = oc_word_make(to_oblock(8), 0xff, OC_SEALED);
+	oc_slots_recount(&t->slots);
+	KUNIT_EXPECT_EQ(test, oc_order_collect(&t->order, &t->slots, true), 1U);
+	KUNIT_EXPECT_EQ(test, t->order.sealed, 1U);
+}
+
 static struct kunit_case order_cases[] = {
 	KUNIT_CASE(order_empty),
 	KUNIT_CASE(order_passes),
@@ -159,6 +173,7 @@ static struct kunit_case order_cases[] = {
 	KUNIT_CASE(order_all_at_once),
 	KUNIT_CASE(order_last_block),
 	KUNIT_CASE(order_leaves_copies),
+	KUNIT_CASE(order_sealed),
 	KUNIT_CASE(order_runs),
 	{}
 };

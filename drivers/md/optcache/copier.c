@@ -322,7 +322,9 @@ int oc_copier_batch(struct oc_copier *cp, bool force, bool wait)
 		/* what is SEALED becomes LIVE, and may be copied */
 		if (!oc_failed(core))
 			oc_journal_sync(j);
-		if (!oc_order_collect(&cp->order, &core->slots, force))
+		oc_order_collect(&cp->order, &core->slots, force);
+		cp->skipped += cp->order.sealed;
+		if (!cp->order.nr)
 			return -EAGAIN;
 	}
 	credits = gather(cp, force);

@@ -81,8 +81,11 @@ static void collect_group(struct oc_order *o, struct oc_slots *s, u32 group, boo
 		const u64 w = oc_slot_read(s, to_slot(i));
 		const struct oc_dirty d = { oc_word_block(w), to_slot(i) };
 
+		if (!(w & OC_WORD_DIRTY))
+			continue;
+		o->sealed += oc_word_state(w) == OC_SEALED;
 		/* A slot in COPY is on its way already. */
-		if (oc_word_state(w) != OC_LIVE || !(w & OC_WORD_DIRTY))
+		if (oc_word_state(w) != OC_LIVE)
 			continue;
 		if (!force && (w & OC_WORD_HOT))
 			continue;
@@ -96,6 +99,7 @@ u32 oc_order_collect(struct oc_order *o, struct oc_slots *s, bool force)
 	u32 group;
 
 	o->nr = 0;
+	o->sealed = 0;
 	for (group = 0; group < s->nr_groups; group++) {
 		if (atomic_read(&s->group_dirty[group]))
 			collect_group(o, s, group, force);
