@@ -120,7 +120,7 @@ OFFLINE = [
     ("format: swap space", ["format", "swap", "origin"], REFUSED, "swap", "--force"),
     ("format: a clean cache", ["format", "cache", "origin"], REFUSED, "its disk has all", "attach"),
     ("format: a dirty cache", ["format", "used", "origin"], REFUSED,
-     r"data that its disk does not have", "detach"),
+     r"data that its disk does not have", "writeback"),
     ("format: a damaged cache", ["format", "nosuper", "origin"], REFUSED, "damaged", "--force"),
     ("format: a cache of a newer version", ["format", "newer", "origin"], REFUSED, "damaged|optcache", "--force"),
     ("format --force without a terminal", ["format", "--force", "ext4", "origin"], REFUSED,

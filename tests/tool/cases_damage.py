@@ -112,11 +112,11 @@ def journal(tap, box, offsets):
     for n, offset in enumerate(offsets):
         for at in (0, 5, 8, 24, 32, 40, 42, 48, 60, 67, 500):
             img = variant(box, "used", lambda im: im.flip(im.journal_offset(offset) + at))
-            if n < last:
+            if n < last - 2:    # as many as can be in flight may be missing after a cut
                 expect(tap, box, f"journal block {n}, byte {at}", img, DAMAGED, "journal",
                        "records are lost")
             else:
-                expect(tap, box, f"last journal block, byte {at}", img, COVERED, "journal",
+                expect(tap, box, f"one of the last journal blocks, {n}, byte {at}", img, COVERED, "journal",
                        "incomplete")
 
     def cut(im):

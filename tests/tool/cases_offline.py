@@ -8,7 +8,7 @@ import image
 from harness import FAKE, REAL
 
 VERBS = ["create", "attach", "detach", "list", "status", "stats", "set", "mode", "flush", "format",
-         "dump", "check"]
+         "dump", "check", "writeback", "repair", "restore", "salvage"]
 MIB = 1 << 20
 
 

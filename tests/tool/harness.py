@@ -15,6 +15,8 @@ import time
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 REAL = os.path.join(TOP, "build", "optcachectl")
 FAKE = os.path.join(TOP, "build", "optcachectl-fake-san")
+RESCUE = os.path.join(TOP, "build", "optcachectl-rescue")
+SHIM = os.path.join(TOP, "build", "tests", "shim.so")
 
 ONE_LINE = re.compile(r"^optcachectl: (?:[a-z]+: )?(?P<what>.+?)\. (?P<next>[A-Z].+)\n$")
 
@@ -131,14 +133,18 @@ class Sandbox:
         return dict(os.environ, FAKE_DM_DIR=self.dm, LC_ALL="C", PATH="/nonexistent",
                     ASAN_OPTIONS="detect_leaks=1", UBSAN_OPTIONS="print_stacktrace=1")
 
-    def run(self, *argv, tool=FAKE, uid=None, stdin=subprocess.DEVNULL):
+    def run(self, *argv, tool=FAKE, uid=None, stdin=subprocess.DEVNULL, shim=None):
+        """shim: variables of shim.c, for the plain build"""
         def become():
-            if uid is not None:
-                os.setgroups([])
-                os.setgid(uid)
-                os.setuid(uid)
-        p = subprocess.run([tool, *argv], cwd=self.dir, env=self.env(), stdin=stdin,
-                           capture_output=True, text=True, timeout=60, preexec_fn=become)
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+        env = self.env()
+        if shim:
+            env.update(shim, LD_PRELOAD=SHIM)
+        p = subprocess.run([tool, *argv], cwd=self.dir, env=env, stdin=stdin,
+                           capture_output=True, text=True, timeout=60,
+                           preexec_fn=become if uid is not None else None)
         return Result(p.returncode, p.stdout, p.stderr)
 
     def run_interrupted(self, *argv, after=0.5, tool=FAKE):

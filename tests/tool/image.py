@@ -4,13 +4,14 @@
 A second implementation of the on-disk format, from the header's words and not
 from the core's code: what both agree on is the format.
 """
+import random
 import struct
 import zlib
 
 PAGE = 4096
 ENTRIES = 506
 CLEAN_STOP, FAILED = 1, 2
-MAP, UNMAP, CLEAN, DIRTY = 1, 2, 3, 0x10
+MAP, UNMAP, CLEAN, INTENT, DIRTY = 1, 2, 3, 4, 0x10
 
 # name: (offset, struct code)
 SUPER = {
@@ -110,14 +111,17 @@ class Image:
             struct.pack_into("<Q", raw, 48 + 8 * i, word)
         self.write(self.page_offset(nr, place), sealed(bytes(raw), 4))
 
+    def slot_offset(self, slot):
+        return self.sb["data_start"] + slot * PAGE
+
     def journal_offset(self, offset):
         return self.sb["journal_start"] + offset
 
     def write_block(self, offset, epoch, lsn, records, size=None):
-        """records: (type, slot, block, valid, count); returns the offset behind"""
+        """records: (type, slot, block, valid, count[, crc]); returns the offset behind"""
         body = b""
-        for kind, slot, block, valid, count in records:
-            body += struct.pack("<IIIBBBB", slot, 0, block & 0xFFFFFFFF, block >> 32, valid,
+        for kind, slot, block, valid, count, *crc in records:
+            body += struct.pack("<IIIBBBB", slot, crc[0] if crc else 0, block & 0xFFFFFFFF, block >> 32, valid,
                                 kind, count - 1)
         unit = self.sb["journal_unit"]
         size = size or -(-(48 + len(body)) // unit) * unit
@@ -164,6 +168,29 @@ def used(path):
     for i in range(256):
         mapping[700 + i] = (2000 + i, 0xFF, int(i >= 10))
     return mapping, offsets
+
+
+def fill(path, seed):
+    """Random data in every slot."""
+    with Image(path) as im:
+        im.write(im.slot_offset(0), random.Random(seed).randbytes(im.sb["nr_slots"] * PAGE))
+
+
+def dirty_sectors(mapping):
+    """{sector of the disk: (slot, sector in it)} of a mapping {slot: (block, valid, dirty)}"""
+    return {8 * block + s: (slot, s) for slot, (block, valid, dirty) in mapping.items() if dirty
+            for s in range(8) if valid >> s & 1}
+
+
+def runs(sectors):
+    """Ascending (first, number) of a set of sectors."""
+    found = []
+    for s in sorted(sectors):
+        if found and sum(found[-1]) == s:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((s, 1))
+    return found
 
 
 def stopped(path):

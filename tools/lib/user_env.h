@@ -103,7 +103,7 @@ static inline u32 hash_64(u64 v, unsigned int bits)
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define prefetch(p)	__builtin_prefetch(p)
-#define static_assert	_Static_assert
+#define static_assert(x, ...)	_Static_assert(x, #x)
 #ifndef __always_inline
 #define __always_inline	inline __attribute__((always_inline))
 #endif
@@ -226,13 +226,17 @@ static inline unsigned int hweight_long(unsigned long w)
 
 /* ---- memory ---------------------------------------------------------- */
 
-/* As the core's kernel side in env.h: page-aligned, zeroed. */
+/*
+ * As the core's kernel side in env.h: page-aligned, zeroed.  Not rounded up, so that ASan
+ * sees the first byte behind it.
+ */
 static inline void *oc_zalloc(size_t bytes)
 {
-	const size_t room = PAGE_ALIGN(bytes ?: 1);
-	void *p = aligned_alloc(PAGE_SIZE, room);
+	void *p;
 
-	return p ? memset(p, 0, room) : NULL;
+	if (posix_memalign(&p, PAGE_SIZE, bytes ?: 1))
+		return NULL;
+	return memset(p, 0, bytes);
 }
 
 static inline void oc_free(void *p)

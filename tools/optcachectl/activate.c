@@ -67,26 +67,6 @@ int activate_check(const char *name)
 	return 0;
 }
 
-int activate_check_overlap(const char *cache, const char *origin)
-{
-	dev_t c, o;
-	const char *upper;
-
-	if (!strcmp(cache, origin))
-		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
-			    "%s cannot be the cache of itself", cache);
-	if (!devname_parse(cache, &c) || !devname_parse(origin, &o))
-		return 0;	/* opening will say what it is */
-	if (c == o)
-		return fail(OC_EXIT_REFUSED, "Name the cache device first, then the disk",
-			    "%s and %s are the same device", cache, origin);
-	upper = stack_on_top_of(c, o) ? cache : stack_on_top_of(o, c) ? origin : NULL;
-	if (!upper)
-		return 0;
-	return fail(OC_EXIT_REFUSED, "Name two devices that do not share a disk",
-		    "%s lies on %s (they overlap)", upper, upper == cache ? origin : cache);
-}
-
 int activate_check_encryption(const struct dev *cache, const struct dev *origin, bool yes)
 {
 	if (!stack_is_encrypted(origin->rdev) || stack_is_encrypted(cache->rdev))

@@ -15,12 +15,6 @@ int activate_name(const char *given, const struct dev *origin, char name[DM_NAME
 /* The kernel has device-mapper and the target, and @name is free. */
 int activate_check(const char *name);
 
-/*
- * Not one of them is, or lies on, the other.  Before they are opened: holding the one
- * would make the other look busy.
- */
-int activate_check_overlap(const char *cache, const char *origin);
-
 /* Plain text of an encrypted disk would reach a device that is not: asks. */
 int activate_check_encryption(const struct dev *cache, const struct dev *origin, bool yes);
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach: bring a pair up that was made before.  Meant for boot scripts as well. */
-#include <sys/sysmacros.h>
-
 #include "activate.h"
 #include "cache.h"
 #include "devname.h"
 #include "exits.h"
-#include "human.h"
 #include "json.h"
 #include "opts.h"
+#include "pair.h"
 #include "say.h"
 #include "supers.h"
 #include "verb.h"
@@ -64,65 +62,39 @@ static int report(const char *name, const char *cache, const char *origin, bool 
 	return 0;
 }
 
-/* The superblock and the disk fit together, as far as the tool can see. */
-static int check_pair(const struct dev *cache, const struct dev *origin, const struct oc_super *sb)
-{
-	u64 sectors = origin->bytes >> 9;
-
-	if (sb->geo.cache_sectors << 9 > cache->bytes)
-		return fail(OC_EXIT_DATA, "Give the device its old size back",
-			    "%s has become too small (it has %s, the cache on it needs %s)",
-			    cache->path, human_bytes(cache->bytes).text,
-			    human_bytes(sb->geo.cache_sectors << 9).text);
-	if (sb->geo.origin_sectors != sectors)
-		return fail(OC_EXIT_REFUSED,
-			    "Name the disk that the cache was made for, or give it its old size back",
-			    "%s is not the disk of the cache on %s (it has %llu sectors, that one %llu)",
-			    origin->path, cache->path, (unsigned long long)sectors,
-			    (unsigned long long)sb->geo.origin_sectors);
-	if (sb->flags & OPTCACHE_SUPER_FAILED)
-		return fail(OC_EXIT_DATA, "See what is left with optcachectl check",
-			    "the cache on %s failed while it ran (its mappings are not to be trusted)",
-			    cache->path);
-	return 0;
-}
-
-static int check(const struct dev *cache, const struct dev *origin, char name[DM_NAME_MAX],
-		 struct oc_super *sb)
+static int check(const struct pair *p, char name[DM_NAME_MAX], struct oc_super *sb)
 {
 	struct supers s;
 	int code;
 
-	code = supers_need(cache, &s);
+	code = supers_need(&p->cache, &s);
 	if (code)
 		return code;
 	*sb = s.sb;
-	code = check_pair(cache, origin, sb);
+	code = pair_check(p, sb);
 	if (!code)
-		code = activate_name(attach_opt.name, origin, name);
+		code = activate_name(attach_opt.name, &p->origin, name);
 	if (!code)
 		code = activate_check(name);
 	return code;
 }
 
-static int attach(struct dev *cache, const char *origin_path, bool json)
+static int attach(const struct verb_args *args)
 {
+	const unsigned int how = DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK;
 	char name[DM_NAME_MAX];
-	struct dev origin;
 	struct oc_super sb;
-	dev_t cache_dev = cache->rdev, origin_dev;
+	struct pair p;
 	int code;
 
-	code = dev_open(&origin, origin_path, DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
+	code = pair_open(&p, args, how, how);
 	if (code)
 		return code;
-	origin_dev = origin.rdev;
-	code = check(cache, &origin, name, &sb);
-	dev_close(&origin);
-	dev_close(cache);
+	code = check(&p, name, &sb);
+	pair_close(&p);		/* the kernel wants them for itself */
 	if (!code)
-		code = activate_run(name, &sb, cache_dev, origin_dev, &attach_opt.opt);
-	return code ? code : report(name, cache->path, origin_path, false, json);
+		code = activate_run(name, &sb, p.cache.rdev, p.origin.rdev, &attach_opt.opt);
+	return code ? code : report(name, args->arg[0], args->arg[1], false, args->json);
 }
 
 /* Both belong to one and the same active cache.  Return: true when done with it. */
@@ -148,22 +120,13 @@ static bool already_active(const char *cache, const char *origin, bool json, int
 
 static int run(const struct verb_args *args)
 {
-	struct dev cache;
 	int code;
 
 	oc_options_default(&attach_opt.opt);
 	code = opts_check(&attach_opt.given, &attach_opt.opt);
 	if (code || already_active(args->arg[0], args->arg[1], args->json, &code))
 		return code;
-	code = activate_check_overlap(args->arg[0], args->arg[1]);
-	if (code)
-		return code;
-	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
-	if (code)
-		return code;
-	code = attach(&cache, args->arg[1], args->json);
-	dev_close(&cache);
-	return code;
+	return attach(args);
 }
 
 const struct verb verb_attach = {

@@ -15,6 +15,7 @@
 #include "formatting.h"
 #include "human.h"
 #include "json.h"
+#include "pair.h"
 #include "say.h"
 #include "supers.h"
 #include "verb.h"
@@ -48,91 +49,71 @@ static int option(int key, const char *arg)
 	return 0;
 }
 
-static void report(const char *name, const struct dev *cache, const struct dev *origin,
-		   const struct oc_super *sb, bool json)
+static void report(const char *name, const struct pair *p, const struct oc_super *sb, bool json)
 {
 	struct json_object *o;
 
 	if (json) {
 		o = json_object_new_object();
 		json_text(o, "name", name);
-		json_text(o, "cache", cache->path);
-		json_text(o, "origin", origin->path);
+		json_text(o, "cache", p->cache.path);
+		json_text(o, "origin", p->origin.path);
 		json_object_object_add(o, "superblock", json_super(sb));
 		json_print(o);
 		return;
 	}
-	tell("/dev/mapper/%s: %s with %s of cache on %s", name, origin->path,
-	     human_bytes((u64)sb->geo.nr_slots * sb->geo.slot_size).text, cache->path);
-	tell("Use /dev/mapper/%s in place of %s from now on", name, origin->path);
+	tell("/dev/mapper/%s: %s with %s of cache on %s", name, p->origin.path,
+	     human_bytes((u64)sb->geo.nr_slots * sb->geo.slot_size).text, p->cache.path);
+	tell("Use /dev/mapper/%s in place of %s from now on", name, p->origin.path);
 }
 
 /* Everything before the first write. */
-static int check(const struct dev *cache, const struct dev *origin, char name[DM_NAME_MAX],
-		 struct oc_geometry *geo)
+static int check(const struct pair *p, char name[DM_NAME_MAX], struct oc_geometry *geo)
 {
 	int code;
 
-	code = activate_name(create_opt.name, origin, name);
+	code = activate_name(create_opt.name, &p->origin, name);
 	if (!code)
 		code = activate_check(name);
 	if (!code)
-		code = activate_check_encryption(cache, origin, create_opt.f.yes);
+		code = activate_check_encryption(&p->cache, &p->origin, create_opt.f.yes);
 	if (!code)
-		code = formatting_check(&create_opt.f, cache, origin, geo);
+		code = formatting_check(&create_opt.f, p, geo);
 	return code;
 }
 
-static int create(struct dev *cache, struct dev *origin, bool json)
+static int create(struct pair *p, bool json)
 {
-	dev_t cache_dev = cache->rdev, origin_dev = origin->rdev;
 	char name[DM_NAME_MAX];
 	struct oc_geometry geo;
 	struct oc_super sb;
 	int code;
 
-	code = check(cache, origin, name, &geo);
+	code = check(p, name, &geo);
 	if (!code)
-		code = formatting_run(&create_opt.f, cache, &geo, &sb);
+		code = formatting_run(&create_opt.f, &p->cache, &geo, &sb);
 	if (code)
 		return code;
-	/* the kernel wants them for itself */
-	dev_close(cache);
-	dev_close(origin);
-	code = activate_run(name, &sb, cache_dev, origin_dev, &create_opt.f.opt);
+	pair_close(p);		/* the kernel wants them for itself */
+	code = activate_run(name, &sb, p->cache.rdev, p->origin.rdev, &create_opt.f.opt);
 	if (!code)
-		report(name, cache, origin, &sb, json);
-	return code;
-}
-
-static int open_origin(struct dev *cache, const char *path, bool json)
-{
-	struct dev origin;
-	int code;
-
-	code = dev_open(&origin, path, DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
-	if (code)
-		return code;
-	code = create(cache, &origin, json);
-	dev_close(&origin);
+		report(name, p, &sb, json);
 	return code;
 }
 
 static int run(const struct verb_args *args)
 {
-	struct dev cache;
+	const unsigned int how = DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK;
+	struct pair p;
 	int code;
 
 	code = formatting_options_done(&create_opt.f);
 	if (!code)
-		code = activate_check_overlap(args->arg[0], args->arg[1]);
+		code = pair_open(&p, args, how, how);
 	if (code)
 		return code;
-	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE | DEV_ONLY_BLOCK);
-	if (code)
-		return code;
-	code = open_origin(&cache, args->arg[1], args->json);
-	dev_close(&cache);
+	code = create(&p, args->json);
+	pair_close(&p);
 	return code;
 }
 

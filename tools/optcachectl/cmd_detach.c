@@ -194,7 +194,7 @@ static int check_clean(const struct dev *d)
 	code = supers_need(d, &s);
 	if (code)
 		return code;
-	err = mapping_load(&m, d, &s.sb, NULL, NULL);
+	err = mapping_load(&m, d, &s.sb, NULL);
 	if (err)
 		return fail(OC_EXIT_OS, "Run optcachectl check on it",
 			    "cannot read the mapping of %s (%s)", d->path, strerror(-err));

@@ -6,6 +6,7 @@
  */
 #include <optcache/options.h>
 
+#include "dumpfile.h"
 #include "exits.h"
 #include "human.h"
 #include "json.h"
@@ -79,6 +80,7 @@ static void print_json(const struct dev *d, const struct supers *s, const struct
 	bool first = true;
 
 	json_text(o, "device", d->path);
+	json_number(o, "dump_version", DUMP_VERSION);
 	json_number(o, "copy", s->which);
 	json_object_object_add(o, "superblock", json_super(&s->sb));
 	json_number(o, "mapped", sums.mapped);
@@ -86,7 +88,10 @@ static void print_json(const struct dev *d, const struct supers *s, const struct
 	json_number(o, "journal_blocks", m->journal_blocks);
 	json_number(o, "journal_records", m->rp.nr_records);
 	json_number(o, "journal_used", m->rp.used);
+	json_number(o, "next_lsn", m->rp.lsn);
+	json_number(o, "next_offset", m->rp.offset);
 	json_flag(o, "damaged", mapping_damaged(m));
+	json_flag(o, "only_dirty", dump_opt.only_dirty);
 	if (dump_opt.no_mapping) {
 		json_print(o);
 		return;
@@ -195,7 +200,7 @@ static int dump(const struct dev *d, bool json)
 	code = supers_need(d, &s);
 	if (code)
 		return code;
-	err = mapping_load(&m, d, &s.sb, NULL, NULL);
+	err = mapping_load(&m, d, &s.sb, NULL);
 	if (err)
 		return fail(OC_EXIT_OS, "Free some memory and try again",
 			    "cannot read the mapping of %s (%s)", d->path, strerror(-err));

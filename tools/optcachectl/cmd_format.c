@@ -4,6 +4,7 @@
 #include "formatting.h"
 #include "human.h"
 #include "json.h"
+#include "pair.h"
 #include "say.h"
 #include "supers.h"
 #include "verb.h"
@@ -41,38 +42,24 @@ static void report(const struct dev *cache, const struct oc_super *sb, bool json
 	     human_bytes(sb->geo.origin_sectors << 9).text);
 }
 
-static int format(const struct dev *cache, const char *origin_path, bool json)
+static int run(const struct verb_args *args)
 {
 	struct oc_geometry geo;
 	struct oc_super sb;
-	struct dev origin;
-	int code;
-
-	code = dev_open(&origin, origin_path, DEV_READ);
-	if (code)
-		return code;
-	code = formatting_check(&format_opt, cache, &origin, &geo);
-	if (!code)
-		code = formatting_run(&format_opt, cache, &geo, &sb);
-	if (!code)
-		report(cache, &sb, json);
-	dev_close(&origin);
-	return code;
-}
-
-static int run(const struct verb_args *args)
-{
-	struct dev cache;
+	struct pair p;
 	int code;
 
 	code = formatting_options_done(&format_opt);
+	if (!code)
+		code = pair_open(&p, args, DEV_WRITE | DEV_EXCLUSIVE, DEV_READ);
 	if (code)
 		return code;
-	code = dev_open(&cache, args->arg[0], DEV_WRITE | DEV_EXCLUSIVE);
-	if (code)
-		return code;
-	code = format(&cache, args->arg[1], args->json);
-	dev_close(&cache);
+	code = formatting_check(&format_opt, &p, &geo);
+	if (!code)
+		code = formatting_run(&format_opt, &p.cache, &geo, &sb);
+	if (!code)
+		report(&p.cache, &sb, args->json);
+	pair_close(&p);
 	return code;
 }
 

@@ -15,11 +15,17 @@
 static const char *const severity_name[] = { "note", "replay", "covered", "damage" };
 static const char *const result_name[] = { "sound", "needs-replay", "covered", "damaged" };
 
-void findings_start(struct findings *f, bool json)
+void findings_start(struct findings *f, enum findings_as as)
 {
-	*f = (struct findings){ .json = json };
-	if (json)
+	*f = (struct findings){ .as = as };
+	if (as == FINDINGS_JSON)
 		f->list = json_object_new_array();
+}
+
+void findings_end(struct findings *f)
+{
+	json_object_put(f->list);
+	f->list = NULL;
 }
 
 void finding(struct findings *f, int severity, const char *where, long long index,
@@ -31,13 +37,13 @@ void finding(struct findings *f, int severity, const char *where, long long inde
 
 	if (severity > f->worst)
 		f->worst = severity;
-	if (++f->nr > FINDINGS_MAX)
+	if (++f->nr > FINDINGS_MAX || f->as == FINDINGS_SILENT)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 
-	if (!f->json) {
+	if (f->as == FINDINGS_TEXT) {
 		if (index < 0)
 			tell("%-7s  %s: %s", severity_name[severity], where, text);
 		else

@@ -3,23 +3,30 @@
 #ifndef _OPTCACHECTL_FINDINGS_H
 #define _OPTCACHECTL_FINDINGS_H
 
-#include <stdbool.h>
-
 #include "exits.h"
 
-/* The severity of a finding is the exit code it leads to: OC_EXIT_SOUND (a remark)
- * up to OC_EXIT_DAMAGED.
- */
 struct json_object;
 
-struct findings {
-	bool json;
-	int worst;
-	unsigned long nr;
-	struct json_object *list;	/* with json */
+enum findings_as {
+	FINDINGS_TEXT,
+	FINDINGS_JSON,
+	FINDINGS_SILENT,	/* only the worst severity is of interest */
 };
 
-void findings_start(struct findings *f, bool json);
+/*
+ * The severity of a finding is the exit code it leads to: OC_EXIT_SOUND (a remark)
+ * up to OC_EXIT_DAMAGED.
+ */
+struct findings {
+	enum findings_as as;
+	int worst;
+	unsigned long nr;
+	struct json_object *list;	/* FINDINGS_JSON */
+};
+
+void findings_start(struct findings *f, enum findings_as as);
+/* Lets go of the list, unless somebody took it (and cleared it here). */
+void findings_end(struct findings *f);
 
 /* @where: "superblock", "table", "journal", "mapping"; @index: which of them, -1: none */
 void finding(struct findings *f, int severity, const char *where, long long index,

@@ -4,8 +4,8 @@
 #define _OPTCACHECTL_FORMATTING_H
 
 #include <optcache/format.h>
-#include "dev.h"
 #include "opts.h"
+#include "pair.h"
 
 struct formatting {
 	bool force;		/* --force: overwrite what is there */
@@ -28,12 +28,11 @@ int formatting_option(struct formatting *f, int key, const char *arg);
 int formatting_options_done(struct formatting *f);
 
 /*
- * May @cache become the cache of @origin?  Looks at contents, sizes and sector
+ * May @p become a pair?  Looks at contents, sizes and sector
  * sizes, and asks the user where needed.  Writes nothing.
  * Return: 0 or an exit code after fail().
  */
-int formatting_check(const struct formatting *f, const struct dev *cache,
-		     const struct dev *origin, struct oc_geometry *geo);
+int formatting_check(const struct formatting *f, const struct pair *p, struct oc_geometry *geo);
 
 /* Return: 0 or an exit code after fail(); then the device holds no cache. */
 int formatting_run(const struct formatting *f, const struct dev *cache,

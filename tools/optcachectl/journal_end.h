@@ -11,8 +11,9 @@
 
 enum journal_end_kind {
 	JOURNAL_END_PLAIN,	/* nothing there that was meant to be the next block */
-	JOURNAL_END_TORN,	/* the next block, incomplete: cut by a power loss, or damaged */
-	JOURNAL_END_HOLE,	/* good later blocks lie behind: acknowledged records are lost */
+	JOURNAL_END_TORN,	/* the next blocks, incomplete: cut by a power loss, or damaged */
+	JOURNAL_END_HOLE,	/* good later blocks lie elsewhere: acknowledged records are lost */
+	JOURNAL_END_ODD,	/* the block before it, or at it, does not go with the superblock */
 };
 
 struct journal_end {
@@ -20,9 +21,11 @@ struct journal_end {
 	u64 offset;		/* of the end, bytes from journal_start */
 	u64 next_offset;	/* JOURNAL_END_HOLE: of the first good block behind */
 	u64 next_lsn;
+	u32 later;		/* good blocks that follow, but not directly */
+	u64 max_epoch;		/* of all whole blocks, also of old ones; 0: there is none */
 };
 
-/* @m was loaded, its journal read. */
+/* @m was loaded. */
 void journal_end_find(const struct mapping *m, struct journal_end *end);
 
 #endif /* _OPTCACHECTL_JOURNAL_END_H */

@@ -20,6 +20,14 @@ void json_print_line(struct json_object *o)
 	json_object_put(o);
 }
 
+void json_option_key(unsigned int i, char key[JSON_OPTION_KEY])
+{
+	if (i < OPTCACHE_NR_OPTIONS)
+		snprintf(key, JSON_OPTION_KEY, "%s", oc_option_desc[i].key);
+	else
+		snprintf(key, JSON_OPTION_KEY, "option_%u", i);
+}
+
 static struct json_object *json_geometry(const struct oc_geometry *geo)
 {
 	struct json_object *o = json_object_new_object();
@@ -37,22 +45,21 @@ static struct json_object *json_geometry(const struct oc_geometry *geo)
 	return o;
 }
 
+/* Also those of a later version, by their number: "option_7". */
 static struct json_object *json_saved_options(const struct oc_super *sb)
 {
 	struct json_object *o = json_object_new_object();
-	struct oc_options opt = { 0 };
-	char text[24];
+	char key[JSON_OPTION_KEY];
 	unsigned int i;
 
-	for (i = 0; i < OPTCACHE_NR_OPTIONS; i++) {
+	for (i = 0; i < OPTCACHE_MAX_OPTIONS; i++) {
 		if (!(sb->option_mask & 1U << i))
 			continue;
-		opt.value[i] = sb->option[i];
-		if (i == OPTCACHE_OPT_MODE)
-			json_text(o, oc_option_desc[i].key,
-				  oc_option_text(&opt, i, text, sizeof(text)));
+		json_option_key(i, key);
+		if (i == OPTCACHE_OPT_MODE && sb->option[i] < OPTCACHE_NR_MODES)
+			json_text(o, key, oc_mode_name[sb->option[i]]);
 		else
-			json_number(o, oc_option_desc[i].key, sb->option[i]);
+			json_number(o, key, sb->option[i]);
 	}
 	return o;
 }

@@ -26,6 +26,10 @@ void json_print(struct json_object *o);
 /* The same on one line, for output that is a stream of objects. */
 void json_print_line(struct json_object *o);
 
+/* How the saved option @i of a superblock is called. */
+#define JSON_OPTION_KEY	24
+void json_option_key(unsigned int i, char key[JSON_OPTION_KEY]);
+
 /* A superblock with its geometry, flags and saved options. */
 struct json_object *json_super(const struct oc_super *sb);
 

@@ -4,9 +4,11 @@
  *
  *	1. every page of the table, 128 at a time; where a large read fails, place
  *	   by place
- *	2. the journal ring in one piece
+ *	2. the journal ring in one piece; or page by page as well
  *	3. replay from the superblock's tail to the journal's end
- *	4. the core builds its index and finds what contradicts itself
+ *	4. the data of writes that were under way there is compared with their checksums
+ *	5. the core builds its index and finds what contradicts itself
+ *	6. what was decided in 4 looks as if the journal had said so
  */
 #include "mapping.h"
 
@@ -16,18 +18,23 @@
 struct loader {
 	struct mapping *m;
 	const struct dev *dev;
-	mapping_page_fn page;
-	void *arg;
+	const struct mapping_hooks *hooks;
 };
 
 static void load_page(struct loader *l, u32 nr, const struct optcache_table_page *place[2])
 {
+	const struct mapping_hooks *hooks = l->hooks;
+	const struct optcache_table_page *mended = NULL;
 	int err = oc_replay_page(&l->m->rp, nr, place[0], place[1]);
 
+	if (hooks->seen)
+		hooks->seen(hooks->arg, nr, place, err);
+	if (err && hooks->mend)
+		mended = hooks->mend(hooks->arg, nr, place, err);
+	if (mended)
+		err = oc_replay_page(&l->m->rp, nr, mended, NULL);
 	if (err)
 		l->m->bad_pages++;
-	if (l->page)
-		l->page(l->arg, nr, place, err);
 }
 
 static void load_pages_singly(struct loader *l, u32 first, u32 nr, char *buf)
@@ -74,49 +81,108 @@ static int load_table(struct loader *l)
 	return 0;
 }
 
-static void replay(struct mapping *m)
+/* Whole if it can be; else page by page, with zeroes for those that cannot be read. */
+static void load_journal(struct loader *l)
 {
-	u64 size = m->sb->geo.journal_size;
-	int err;
+	const struct oc_geometry *geo = &l->m->sb->geo;
+	u64 at;
 
-	/* A ring full of valid blocks has at most one lap to replay. */
-	while (m->rp.used < size) {
-		err = oc_replay_block(&m->rp, m->journal + m->rp.offset, size - m->rp.offset);
-		if (err == -ENODATA)
-			return;
-		if (err) {
-			m->journal_err = err;
-			return;
-		}
-		m->journal_blocks++;
+	if (!dev_read(l->dev, l->m->journal, geo->journal_size, geo->journal_start))
+		return;
+	for (at = 0; at < geo->journal_size; at += OPTCACHE_PAGE_SIZE) {
+		if (!dev_read(l->dev, l->m->journal + at, OPTCACHE_PAGE_SIZE,
+			      geo->journal_start + at))
+			continue;
+		memset(l->m->journal + at, 0, OPTCACHE_PAGE_SIZE);
+		__set_bit(at / OPTCACHE_PAGE_SIZE, l->m->unreadable);
+		l->m->journal_unreadable++;
 	}
 }
 
-/* What stands undecided at the journal's end: did the data arrive? */
-static void judge(struct mapping *m, const struct dev *d)
+/* Replay does not get past an unreadable page, and must not take it for the end. */
+static bool ends_unreadable(const struct mapping *m)
 {
+	return m->rp.used < m->sb->geo.journal_size &&
+	       test_bit(m->rp.offset / OPTCACHE_PAGE_SIZE, m->unreadable);
+}
+
+void mapping_replay(struct mapping *m)
+{
+	u64 size = m->sb->geo.journal_size;
+	int err = 0;
+
+	/* A ring full of valid blocks has at most one lap to replay. */
+	while (!err && m->rp.used < size) {
+		err = oc_replay_block(&m->rp, m->journal + m->rp.offset, size - m->rp.offset);
+		m->journal_blocks += !err;
+	}
+	m->journal_err = err == -EUCLEAN ? err : ends_unreadable(m) ? -EIO : 0;
+}
+
+static int judge(struct loader *l)
+{
+	struct oc_replay *rp = &l->m->rp;
 	struct oc_intent *in;
 	void *data;
-	u32 i;
+	int err;
 
-	if (oc_replay_collect(&m->rp) || !m->rp.nr_intents)
-		return;
+	err = oc_replay_collect(rp);
+	if (err || !rp->nr_intents)
+		return err;
 	data = dev_buffer(OPTCACHE_BLOCK_SIZE);
-	for (i = 0; i < m->rp.nr_intents; i++) {
-		in = &m->rp.intent[i];
-		if (!data || dev_read(d, data, OPTCACHE_BLOCK_SIZE,
-				      oc_slot_sector(&m->sb->geo, in->slot) << 9))
-			m->undecided++;
-		else
+	if (!data)
+		return -ENOMEM;
+	for (in = rp->intent; in < rp->intent + rp->nr_intents; in++) {
+		if (!dev_read(l->dev, data, OPTCACHE_BLOCK_SIZE,
+			      oc_slot_sector(&l->m->sb->geo, in->slot) << 9)) {
 			in->landed = oc_intent_landed(in, data);
+			continue;
+		}
+		l->m->undecided++;
+		if (l->hooks->undecided)
+			l->hooks->undecided(l->hooks->arg, in);
 	}
 	free(data);
+	return 0;
+}
+
+static void set_word(struct mapping *m, oc_slot_t slot, u64 word)
+{
+	m->slots.word[from_slot(slot)] = word;
+	__set_bit(from_slot(slot) / OPTCACHE_ENTRIES_PER_PAGE, m->rp.touched);
+}
+
+static void settle(struct mapping *m)
+{
+	const struct oc_intent *in;
+
+	for (in = m->rp.intent; in < m->rp.intent + m->rp.nr_intents; in++) {
+		set_word(m, in->slot, in->landed ? oc_word_make(in->block, in->valid, OC_LIVE) |
+						   OC_WORD_DIRTY : 0);
+		if (in->old != OC_NO_SLOT)
+			set_word(m, in->old, 0);
+	}
+	oc_slots_recount(&m->slots);
+}
+
+int mapping_decide(struct mapping *m, const struct dev *d, const struct mapping_hooks *hooks)
+{
+	struct loader l = { .m = m, .dev = d, .hooks = hooks };
+	int err;
+
+	oc_free(m->rp.intent);
+	m->rp.intent = NULL;
+	err = judge(&l);
+	if (!err)
+		settle(m);
+	return err;
 }
 
 int mapping_load(struct mapping *m, const struct dev *d, const struct oc_super *sb,
-		 mapping_page_fn page, void *arg)
+		 const struct mapping_hooks *hooks)
 {
-	struct loader l = { .m = m, .dev = d, .page = page, .arg = arg };
+	static const struct mapping_hooks none;
+	struct loader l = { .m = m, .dev = d, .hooks = hooks ?: &none };
 	int err;
 
 	*m = (struct mapping){ .sb = sb, .bad_slot = OC_NO_SLOT };
@@ -131,22 +197,26 @@ int mapping_load(struct mapping *m, const struct dev *d, const struct oc_super *
 		goto out_index;
 	err = -ENOMEM;
 	m->journal = dev_buffer(sb->geo.journal_size);
-	if (!m->journal)
-		goto out_replay;
+	m->unreadable = calloc(BITS_TO_LONGS(sb->geo.journal_size / OPTCACHE_PAGE_SIZE),
+			       sizeof(long));
+	if (!m->journal || !m->unreadable)
+		goto out_journal;
 
 	err = load_table(&l);
 	if (err)
 		goto out_journal;
-	m->journal_err = dev_read(d, m->journal, sb->geo.journal_size, sb->geo.journal_start);
-	if (!m->journal_err)
-		replay(m);
-	judge(m, d);
+	load_journal(&l);
+	mapping_replay(m);
+	err = judge(&l);
+	if (err)
+		goto out_journal;
 	m->finish_err = oc_replay_finish(&m->rp, &m->index, &m->bad_slot);
+	settle(m);
 	return 0;
 
 out_journal:
+	free(m->unreadable);
 	free(m->journal);
-out_replay:
 	oc_replay_exit(&m->rp);
 out_index:
 	oc_index_exit(&m->index);
@@ -157,6 +227,7 @@ out_slots:
 
 void mapping_free(struct mapping *m)
 {
+	free(m->unreadable);
 	free(m->journal);
 	oc_replay_exit(&m->rp);
 	oc_index_exit(&m->index);

@@ -12,8 +12,12 @@
 #endif
 
 static const struct verb *const verbs[] = {
+#ifndef OPTCACHECTL_RESCUE	/* these need device-mapper */
 	&verb_create, &verb_attach, &verb_detach, &verb_list, &verb_status, &verb_stats,
-	&verb_set, &verb_mode, &verb_flush, &verb_format, &verb_dump, &verb_check,
+	&verb_set, &verb_mode, &verb_flush,
+#endif
+	&verb_format, &verb_dump, &verb_check, &verb_writeback, &verb_repair, &verb_restore,
+	&verb_salvage,
 };
 
 #define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))
@@ -26,7 +30,7 @@ static int print_help(void)
 	puts("Usage: optcachectl VERB [OPTION...] [ARGUMENT...]\n"
 	     "Put a fast cache device in front of a disk, watch it, and take it away again.\n");
 	for (i = 0; i < NR_VERBS; i++)
-		printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+		printf("  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
 	puts("\n"
 	     "  optcachectl VERB --help   options of one verb\n"
 	     "  optcachectl --version     print the version\n"

@@ -3,6 +3,7 @@
 #include <uuid/uuid.h>
 
 #include "exits.h"
+#include "human.h"
 #include "say.h"
 #include "supers.h"
 
@@ -101,6 +102,20 @@ int supers_need(const struct dev *d, struct supers *s)
 		return code;
 	return fail(OC_EXIT_DATA, "See what is left with optcachectl check",
 		    "%s has no usable superblock (%s)", d->path, s->best_why);
+}
+
+int supers_check(const struct dev *d, const struct oc_super *sb)
+{
+	if (sb->geo.cache_sectors << 9 > d->bytes)
+		return fail(OC_EXIT_DATA, "Give the device its old size back",
+			    "%s has become too small (it has %s, the cache on it needs %s)",
+			    d->path, human_bytes(d->bytes).text,
+			    human_bytes(sb->geo.cache_sectors << 9).text);
+	if (sb->flags & OPTCACHE_SUPER_FAILED)
+		return fail(OC_EXIT_DATA, "Use the disk without it, and format it anew",
+			    "the cache on %s failed while it ran, with nothing dirty (the disk has everything, the mappings are not to be trusted)",
+			    d->path);
+	return 0;
 }
 
 void uuid_text(const u8 uuid[OPTCACHE_UUID_SIZE], char text[UUID_TEXT])

@@ -37,6 +37,12 @@ int supers_erase(const struct dev *d);
 int supers_probe(const struct dev *d, struct supers *s);
 int supers_need(const struct dev *d, struct supers *s);
 
+/*
+ * The device still has its size, and the cache did not fail while it ran.
+ * Return: 0 or an exit code after fail().
+ */
+int supers_check(const struct dev *d, const struct oc_super *sb);
+
 #define UUID_TEXT	37
 void uuid_text(const u8 uuid[OPTCACHE_UUID_SIZE], char text[UUID_TEXT]);
 

@@ -42,6 +42,6 @@ int verb_main(const struct verb *verb, int argc, char **argv);
 
 extern const struct verb verb_create, verb_attach, verb_detach, verb_list, verb_status,
 			 verb_stats, verb_set, verb_mode, verb_flush, verb_format, verb_dump,
-			 verb_check;
+			 verb_check, verb_writeback, verb_repair, verb_restore, verb_salvage;
 
 #endif /* _OPTCACHECTL_VERB_H */
