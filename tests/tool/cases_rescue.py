@@ -8,7 +8,7 @@ import subprocess
 import crash
 import image
 from harness import FAKE, REAL, RESCUE, expect_error
-from image import PAGE, Image
+from image import ENTRIES, PAGE, Image
 
 DATA, REFUSED, IO, TEMP = 65, 73, 74, 75
 MIB = 1 << 20
@@ -200,19 +200,23 @@ def cut_writeback(tap, box, make):
 
 
 def with_intents(box):
-    """Four writes were under way at the cut: one arrived over a clean block on another page,
-    one where nothing was, one did not arrive, one is torn.  Returns what is mapped then."""
+    """Writes were under way at the cut: one arrived over a clean block on another page, one
+    where nothing was, one did not arrive, one is torn; of two that add sectors to a dirty
+    block one arrived.  Returns what is mapped then."""
     mapping = dict(pair(box))
     with Image(box.path("wb")) as im:
         at = (box.used_offsets[-1] + 512) % im.sb["journal_size"]
         crc = {slot: image.crc32c(im.read(im.slot_offset(slot), size)) for slot, size in
                ((1100, PAGE), (40, 1024), (41, PAGE))}
+        crc[ENTRIES] = image.crc32c(im.read(im.slot_offset(ENTRIES) + 2048, 1024))
         im.write_block(at, 2, 108, [(image.INTENT, 1100, 1002, 0xFF, 1, crc[1100]),
                                     (image.INTENT, 40, 4000, 0x03, 1, crc[40]),
                                     (image.INTENT, 41, 4001, 0xFF, 1, crc[41] ^ 1),
-                                    (image.INTENT, 42, 1003, 0xFF, 1, 7)])
+                                    (image.INTENT, 42, 1003, 0xFF, 1, 7),
+                                    (image.INTENT, ENTRIES, 5000, 0x30, 1, crc[ENTRIES]),
+                                    (image.INTENT, 601, 900, 0x80, 1, 7)])
     del mapping[2]      # held block 1002
-    return {**mapping, 1100: (1002, 0xFF, 1), 40: (4000, 0x03, 1)}
+    return {**mapping, 1100: (1002, 0xFF, 1), 40: (4000, 0x03, 1), ENTRIES: (5000, 0x3F, 1)}
 
 
 def intents(tap, box):

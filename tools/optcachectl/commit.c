@@ -52,7 +52,8 @@ static int write_losers(const struct dev *d, struct mapping *m, void *buf)
 	u32 nr;
 
 	for (in = m->rp.intent; !err && in < m->rp.intent + m->rp.nr_intents; in++) {
-		__set_bit(from_slot(in->slot), hide);
+		if (!in->extends)
+			__set_bit(from_slot(in->slot), hide);
 		if (in->old != OC_NO_SLOT)
 			__set_bit(from_slot(in->old) / OPTCACHE_ENTRIES_PER_PAGE, pages);
 	}

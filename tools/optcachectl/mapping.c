@@ -152,13 +152,22 @@ static void set_word(struct mapping *m, oc_slot_t slot, u64 word)
 	__set_bit(from_slot(slot) / OPTCACHE_ENTRIES_PER_PAGE, m->rp.touched);
 }
 
+/* What the slot of @in holds, whether oc_replay_finish() came to it or not. */
+static u64 settled_word(const struct mapping *m, const struct oc_intent *in)
+{
+	const u64 valid = in->landed ? (u64)in->valid << OC_WORD_VALID_SHIFT : 0;
+
+	if (in->extends)
+		return oc_word_with_state(oc_slot_read(&m->slots, in->slot), OC_LIVE) | valid;
+	return in->landed ? oc_word_make(in->block, in->valid, OC_LIVE) | OC_WORD_DIRTY : 0;
+}
+
 static void settle(struct mapping *m)
 {
 	const struct oc_intent *in;
 
 	for (in = m->rp.intent; in < m->rp.intent + m->rp.nr_intents; in++) {
-		set_word(m, in->slot, in->landed ? oc_word_make(in->block, in->valid, OC_LIVE) |
-						   OC_WORD_DIRTY : 0);
+		set_word(m, in->slot, settled_word(m, in));
 		if (in->old != OC_NO_SLOT)
 			set_word(m, in->old, 0);
 	}
