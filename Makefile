@@ -43,6 +43,10 @@ module:				## build/module/dm-optcache.ko; KDIR=<kernel build folder>
 tool:				## optcachectl
 	+$(MAKE) -C tools/optcachectl
 
+.PHONY: static
+static:				## build/optcachectl-rescue: static, for rescue systems
+	+$(MAKE) -C tools/optcachectl RESCUE=1
+
 .PHONY: demo
 demo:				## a slow disk with and without the cache, in QEMU; see tests/demo
 	@tests/demo/run
@@ -63,6 +67,14 @@ check-full: | build		## all of them, with the slow ones
 .PHONY: check-kernels
 check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 	@tests/static/run
+
+.PHONY: fuzz
+fuzz:				## every decoder and parser, under libFuzzer: FUZZ_SECONDS= each (60)
+	@tests/fuzz/run --seconds $(or $(FUZZ_SECONDS),60)
+
+.PHONY: fuzz-kernel
+fuzz-kernel:			## mutated images, activated under KASAN: COUNT= images (1000), SEED=
+	@tests/fuzz/kernel/run --count $(or $(COUNT),1000) --seed $(or $(SEED),1)
 
 .PHONY: bench-cpu
 bench-cpu:			## instructions per I/O, to build/results/cpu.json
