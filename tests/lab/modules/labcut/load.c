@@ -422,10 +422,6 @@ static int cut_take_ops(const struct cut_run *run)
 
 	if (!run->nr || run->nr > CUT_MAX_OPS || !run->depth || run->depth > CUT_MAX_DEPTH)
 		return -EINVAL;
-	vfree(load.ops);
-	load.ops = vmalloc(bytes);
-	if (!load.ops)
-		return -ENOMEM;
 	if (copy_from_user(load.ops, u64_to_user_ptr(run->ops), bytes))
 		return -EFAULT;
 	for (i = 0; i < run->nr; i++) {
@@ -508,6 +504,9 @@ int cut_load_init(void)
 	unsigned int i;
 
 	init_waitqueue_head(&load.wait);
+	load.ops = vmalloc(array_size(CUT_MAX_OPS, sizeof(*load.ops)));
+	if (!load.ops)
+		return -ENOMEM;
 	for (i = 0; i < CUT_MAX_DEPTH; i++) {
 		load.slot[i].buffer = vzalloc(CUT_BUFFER);
 		if (!load.slot[i].buffer) {
