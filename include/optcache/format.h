@@ -106,7 +106,7 @@ int oc_record_decode(struct oc_record *r, const struct optcache_record *disk,
 
 /*
  * Header and checksum of a journal block whose records are already in place after it.
- * @size: bytes, a multiple of the journal unit; the rest after the records is zeroed.
+ * @size: bytes, a multiple of the journal unit; what lies behind the records stays as it is.
  */
 void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u64 epoch,
 		     u64 lsn, u32 nr);

@@ -180,7 +180,7 @@ static bool end_extend(struct oc_io *io, blk_status_t *status)
 	if (!*status)
 		map_sectors(io);
 	else if (io->flags & OC_IO_INTENT)
-		oc_intent_void(io);
+		oc_intent_void_extend(io);
 	oc_io_return_credits(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
@@ -263,7 +263,7 @@ static bool end_new(struct oc_io *io, blk_status_t *status)
 	bool mapped = !*status && map_new(io);
 
 	if (io->flags & OC_IO_INTENT)
-		oc_intent_void(io);
+		oc_intent_void_new(io);
 	else if (!mapped)
 		oc_slots_free(&core->slots, io->slot, io->nr);
 	oc_io_return_credits(io);

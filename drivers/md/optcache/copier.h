@@ -71,8 +71,7 @@ void oc_copier_rewind(struct oc_copier *cp);
  * @wait: for ranges that others have locked; else their blocks are skipped
  *
  * Return: blocks that became clean; -EAGAIN when there is nothing (more) to do in this
- * pass, -ENOSPC when the journal has no room now, -EIO after errors, -EROFS when the journal
- * has failed and nothing can be copied any more.  Sleeps.
+ * pass, -ENOSPC when the journal has no room now, -EIO after errors.  Sleeps.
  */
 int oc_copier_batch(struct oc_copier *cp, bool force, bool wait);
 

@@ -396,9 +396,7 @@ void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u
 		     u64 lsn, u32 nr)
 {
 	struct optcache_journal_header *h = block;
-	const size_t used = journal_used(nr);
 
-	memset(block + used, 0, size - used);
 	h->magic = cpu_to_le32(OPTCACHE_JOURNAL_MAGIC);
 	memcpy(h->uuid, uuid, OPTCACHE_UUID_SIZE);
 	h->epoch = cpu_to_le64(epoch);
@@ -406,7 +404,8 @@ void oc_journal_seal(void *block, u32 size, const u8 uuid[OPTCACHE_UUID_SIZE], u
 	h->nr = cpu_to_le16(nr);
 	h->size = cpu_to_le16(size);
 	h->reserved = 0;
-	h->crc = cpu_to_le32(oc_crc(block, used, offsetof(struct optcache_journal_header, crc)));
+	h->crc = 0;
+	h->crc = cpu_to_le32(crc32c(~0U, block, journal_used(nr)));
 }
 
 int oc_journal_open(const void *buf, size_t avail, const struct oc_geometry *geo,

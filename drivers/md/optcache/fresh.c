@@ -22,6 +22,23 @@ static u32 ring_used(const struct oc_fresh *f)
 	return f->head - f->tail;
 }
 
+/* The ring is full: of entries that wait for a flush, or of some that could be recorded. */
+static void make_room(struct oc_core *core)
+{
+	struct oc_fresh *f = &core->fresh;
+	unsigned long flags;
+	bool waits;
+
+	spin_lock_irqsave(&f->lock, flags);
+	waits = ring_used(f) && f->ring[f->tail % OC_FRESH_MAX].gen >
+				READ_ONCE(core->origin_state.flushed);
+	spin_unlock_irqrestore(&f->lock, flags);
+	if (waits)
+		oc_origin_flush_kick(core);
+	else
+		oc_fresh_settle(core);
+}
+
 bool oc_fresh_reserve(struct oc_core *core)
 {
 	struct oc_fresh *f = &core->fresh;
@@ -34,7 +51,7 @@ bool oc_fresh_reserve(struct oc_core *core)
 		f->reserved++;
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!ok)
-		oc_origin_flush_kick(core);
+		make_room(core);
 	return ok;
 }
 
@@ -65,14 +82,14 @@ void oc_fresh_add(struct oc_core *core, oc_slot_t first, u32 nr, u64 gen)
 	/* either we see the flush, or the flush sees the entry (oc_origin_flush) */
 	smp_mb();
 	if (gen <= READ_ONCE(core->origin_state.flushed))
-		queue_work(core->wq, &f->work);
+		oc_fresh_settle(core);
 	else if (crowded)
 		oc_origin_flush_kick(core);
 }
 
 void oc_fresh_settle(struct oc_core *core)
 {
-	queue_work(core->wq, &core->fresh.work);
+	queue_work(core->bg_wq, &core->fresh.work);
 }
 
 bool oc_fresh_waiting(struct oc_core *core)
@@ -103,7 +120,7 @@ static void free_ended(struct oc_core *core, oc_slot_t slot)
 }
 
 /* Return: false when the journal has no room now. */
-static bool record_slot(struct oc_core *core, oc_slot_t slot)
+static bool try_record(struct oc_core *core, oc_slot_t slot)
 {
 	struct oc_journal *j = &core->journal;
 	unsigned long flags;
@@ -121,6 +138,13 @@ static bool record_slot(struct oc_core *core, oc_slot_t slot)
 		free_ended(core, slot);
 	}
 	return true;
+}
+
+/* What is pending may take all the room, and nobody want it. */
+static bool record_slot(struct oc_core *core, oc_slot_t slot)
+{
+	return try_record(core, slot) ||
+	       (!oc_journal_sync(&core->journal) && try_record(core, slot));
 }
 
 static void fresh_work(struct work_struct *work)

@@ -44,15 +44,24 @@ bool oc_intent_wanted(const struct oc_io *io)
 	return left || io->flags & OC_IO_FUA;
 }
 
+/* They were followed by MAP or UNMAP.  Journal lock held. */
+static void closed(struct oc_io *io)
+{
+	oc_journal_close_intents(&io->core->journal, io->generation);
+	io->flags &= ~OC_IO_INTENT;
+}
+
 /* Nobody may use the slots before the device knows. */
-static void void_new(struct oc_io *io)
+void oc_intent_void_new(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
 	oc_block_t block = oc_sector_block(io->iter.bi_sector);
+	unsigned long flags;
 	oc_slot_t slot;
 	u32 i;
 
+	oc_journal_lock(j, flags);
 	for (i = 0; i < io->nr; i++) {
 		slot = slot_add(io->slot, i);
 		oc_slot_void(&core->slots, slot, oblock_add(block, i));
@@ -62,32 +71,26 @@ static void void_new(struct oc_io *io)
 		oc_journal_unmap(j, slot, 0);
 		io->credits--;
 	}
+	closed(io);
+	oc_journal_unlock(j, flags);
 }
 
 /* The slot holds what it held before. */
-static void void_extend(struct oc_io *io)
+void oc_intent_void_extend(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
-
-	if (core->journal.failed)
-		return;
-	oc_journal_map(&core->journal, io->slot, oc_slot_read(&core->slots, io->slot),
-		       OC_UNFLUSHED);
-	io->credits--;
-}
-
-void oc_intent_void(struct oc_io *io)
-{
-	struct oc_journal *j = &io->core->journal;
+	struct oc_journal *j = &core->journal;
 	unsigned long flags;
+	u64 word;
 
 	oc_journal_lock(j, flags);
-	if (io->kind == OC_IO_EXTEND)
-		void_extend(io);
-	else
-		void_new(io);
-	oc_journal_close_intents(j, io->generation);
-	io->flags &= ~OC_IO_INTENT;
+	word = oc_slot_extend(&core->slots, io->slot, 0);
+	if (!j->failed) {
+		oc_journal_map(j, io->slot, word, OC_UNFLUSHED);
+		oc_journal_decided(j);
+		io->credits--;
+	}
+	closed(io);
 	oc_journal_unlock(j, flags);
 }
 

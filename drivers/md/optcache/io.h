@@ -173,8 +173,9 @@ bool oc_through_begin(struct oc_io *io);
  * Return: false when there is no buffer; the caller sends the bio itself.
  */
 bool oc_intent_begin(struct oc_io *io);
-/* The data of @io did not arrive: take its INTENTs back.  Any context. */
-void oc_intent_void(struct oc_io *io);
+/* The data of @io, NEW or EXTEND, did not arrive: take its INTENTs back.  Any context. */
+void oc_intent_void_new(struct oc_io *io);
+void oc_intent_void_extend(struct oc_io *io);
 /* Shall this new block be written so?  Uses up one expectation. */
 bool oc_intent_wanted(const struct oc_io *io);
 void oc_intent_expect(struct oc_core *core);	/* somebody flushes: soon again, perhaps */

@@ -33,6 +33,9 @@ u32 oc_journal_reserve(struct oc_journal *j, u32 least, u32 want)
 		room = min_t(u64, j->pending_max, div_u64(j->size - j->used, j->unit));
 		n = min_t(u64, want, room - records_out(j));
 		j->reserved += n;
+	} else if (!j->failed) {
+		j->wanted_lsn = j->head_lsn;	/* what is pending takes the room */
+		oc_journal_kick(j);
 	}
 	spin_unlock_irqrestore(&j->lock, flags);
 	return n;
@@ -75,22 +78,20 @@ void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io)
 	spin_lock_irqsave(&j->lock, flags);
 	list_add_tail(&io->list, &j->space_waiters);
 	wake_space(j, &list);
-	j->wanted_lsn = j->head_lsn;	/* what is pending takes room */
-	oc_journal_kick(j);
 	spin_unlock_irqrestore(&j->lock, flags);
 	continue_all(&list);
 	oc_checkpoint_kick(j->core);
 }
 
 /* So many records that nobody wants are worth a block. */
-#define OC_LAZY_RECORDS	128
+#define OC_LAZY_RECORDS	128U
 #define OC_LAZY_JIFFIES	(HZ / 100 + 1)
 
 void oc_journal_kick(struct oc_journal *j)
 {
 	if (j->head_lsn == j->issued_lsn || j->failed)
 		return;
-	if (j->head_lsn - j->issued_lsn >= OC_LAZY_RECORDS)
+	if (j->head_lsn - j->issued_lsn >= min(OC_LAZY_RECORDS, j->pending_max / 4))
 		j->wanted_lsn = j->head_lsn;
 	if (j->wanted_lsn <= j->issued_lsn)
 		queue_delayed_work(j->core->journal_wq, &j->lazy, OC_LAZY_JIFFIES);
@@ -181,7 +182,7 @@ void oc_journal_close_intents(struct oc_journal *j, u8 generation)
 {
 	lockdep_assert_held(&j->lock);
 	WRITE_ONCE(j->open[generation], j->open[generation] - 1);
-	if (!j->open[generation])
+	if (!j->open[generation] && wq_has_sleeper(&j->wait))
 		wake_up_all(&j->wait);
 }
 
@@ -576,7 +577,8 @@ static void retire(struct oc_journal *j, struct oc_journal_block *b)
 	wake_space(j, &list);
 	oc_journal_kick(j);
 	spin_unlock_irqrestore(&j->lock, flags);
-	wake_up_all(&j->wait);
+	if (wq_has_sleeper(&j->wait))
+		wake_up_all(&j->wait);
 	continue_all(&list);
 }
 
@@ -689,6 +691,7 @@ int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used)
 	j->durable_lsn = lsn;
 	j->closed_lsn = lsn;
 	j->done_lsn = lsn;
+	j->decided_lsn = lsn;
 	j->flush_lsn = lsn;
 	j->covered_lsn = lsn;
 	j->head_offset = offset;

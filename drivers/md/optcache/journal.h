@@ -69,6 +69,7 @@ struct oc_journal {
 	u64 durable_lsn;
 	u64 closed_lsn;			/* records below must not grow: a page or block has them */
 	u64 done_lsn;			/* completed writes depend on the records below */
+	u64 decided_lsn;		/* INTENTs that are void stand until these are durable */
 
 	/* The volatile cache of the cache device */
 	u64 flush_lsn;			/* some record below speaks of data that may be in it */
@@ -160,6 +161,22 @@ void oc_journal_close_intents(struct oc_journal *j, u8 generation);
 
 /* Wait until all INTENTs appended by now are followed by MAP or UNMAP.  One at a time; sleeps. */
 void oc_journal_wait_intents(struct oc_journal *j);
+
+/*
+ * An INTENT for sectors of @slot is void, because a record is appended now that says so.
+ * Until that is durable, oc_journal_undecided(), nothing may be written to them: what comes
+ * could make its checksum right.  lock held.
+ */
+static inline void oc_journal_decided(struct oc_journal *j)
+{
+	j->decided_lsn = j->head_lsn;
+}
+
+/* Any context. */
+static inline bool oc_journal_undecided(const struct oc_journal *j)
+{
+	return READ_ONCE(j->durable_lsn) < READ_ONCE(j->decided_lsn);
+}
 
 /* A write has completed, and depends on all records below @lsn.  lock held. */
 static inline void oc_journal_done(struct oc_journal *j, u64 lsn)

@@ -146,14 +146,18 @@ static enum oc_take wait_sealed(struct oc_io *io)
 	}
 }
 
+static bool sealed(const struct oc_io *io, oc_slot_t slot)
+{
+	return oc_word_state(oc_slot_read(&io->core->slots, slot)) == OC_SEALED;
+}
+
 /* No pin was to be had. */
 static enum oc_take starve_for_pin(struct oc_io *io, oc_slot_t slot)
 {
 	struct oc_core *core = io->core;
 
 	io->kind = OC_IO_IDLE;
-	if (oc_io_is_write(io) &&
-	    oc_word_state(oc_slot_read(&core->slots, slot)) == OC_SEALED)
+	if (oc_io_is_write(io) && sealed(io, slot))
 		return wait_sealed(io);
 	if (!oc_slot_crowded(&core->slots, slot))
 		return OC_AGAIN;	/* the slot has changed meanwhile */
@@ -192,6 +196,8 @@ static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 
 	if (oc_failed(core))
 		return refuse(io);
+	if (sealed(io, plan->slot) && oc_journal_undecided(&core->journal))
+		return wait_sealed(io);
 	credits = oc_intent_wanted(io) ? 2 : 1;
 	io->credits = oc_journal_reserve(&core->journal, credits, credits);
 	if (!io->credits)

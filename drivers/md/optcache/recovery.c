@@ -187,6 +187,7 @@ static int append_decisions(struct oc_core *core, const struct oc_replay *rp)
 		oc_journal_map(j, in->slot, oc_slot_read(&core->slots, in->slot), 0);
 		spare--;
 	}
+	oc_journal_decided(j);
 	spin_unlock_irqrestore(&j->lock, flags);	/* nothing is written yet */
 	oc_journal_unreserve(j, spare);
 	return 0;

@@ -179,10 +179,6 @@ static void writeback_work(struct work_struct *work)
 		cool(wb, delay);
 		again(wb, end_pass(wb, force, delay));
 		break;
-	case -EROFS:
-		if (wb->flushing)
-			end_flush(wb, false);
-		break;
 	case -ENOSPC:
 		oc_checkpoint_kick(core);
 		again(wb, 1);

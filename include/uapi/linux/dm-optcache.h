@@ -13,7 +13,7 @@
  *
  * All integers are little endian.  Every structure carries a CRC32C (Castagnoli,
  * seed ~0, not inverted at the end) over itself with its own crc field taken as
- * zero.  Unused bytes are zero.
+ * zero.  Unused bytes are zero, but in journal blocks, where they do not matter.
  */
 #ifndef _UAPI_LINUX_DM_OPTCACHE_H
 #define _UAPI_LINUX_DM_OPTCACHE_H
