@@ -47,11 +47,11 @@ memory_and_origin()
 	is "$(memory_with $((40 * TIB)))" "$(memory_with 1024)" "memory"
 }
 
-# At most 16 bytes a slot, all in, for the smallest module that is sold.
+# At most 16 bytes a slot, all in.
 memory_per_slot()
 {
 	need_labdev
-	order add name=fast model=ram size_mb=13700
+	order add name=fast model=ram size_mb="$1"
 	order add name=slow model=ram size_mb=32768
 	FAST=/dev/fast
 	SLOW=/dev/slow
@@ -197,7 +197,9 @@ four()
 }
 
 t "memory does not depend on the origin: 1 GiB, 40 TiB" memory_and_origin
-t "memory: at most 16 bytes a slot" memory_per_slot
+for mib in 1024 4096 13700; do
+	t "memory: at most 16 bytes a slot, $mib MiB" memory_per_slot $mib
+done
 for mode in writeback writethrough; do
 	t "$mode: 40 TiB of origin, sectors past 2^31 and 2^32" large_origin $mode
 done
