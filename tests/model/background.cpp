@@ -2,8 +2,6 @@
 /* Fills, FRESH slots, eviction, write-back, reads in flight. */
 #include "world.hpp"
 
-static const int ALL = (1 << NH) - 1;
-
 static int all_sectors() { return (1 << cfg.sectors) - 1; }
 
 /* ---- fill ---- */
@@ -84,7 +82,7 @@ static void wb_begins(State s, int b, Sink &out)
 	int m = current_slot(s, b);
 	u8 v[NH];
 
-	if (locked(s, b) || m < 0 || !s.s[m].dirty || slot_busy(s, m, ALL) || !has_room(s, 1))
+	if (locked(s, b) || m < 0 || !s.s[m].dirty || slot_busy(s, m, ALL_SECTORS) || !has_room(s, 1))
 		return;
 	if (s.s[m].st != LIVE && !(s.s[m].st == SEALED && dropped(R_wb_sealed)))
 		return;

@@ -19,7 +19,7 @@ static void begin(State s, Sink &out)
 static bool unresolved(const State &s, u8 below)
 {
 	for (const Op &o : s.op)
-		if (o.kind == NEW && o.intent && o.lsn < below)
+		if ((o.kind == NEW || o.kind == EXTEND) && o.intent && o.lsn < below)
 			return true;
 	return false;
 }

@@ -2,7 +2,7 @@
 #include "config.hpp"
 
 Config cfg;
-bool twins;
+bool twins, echo;
 
 const char *const rule_name[NR_RULES] = {
 #define R(name, text) #name,
@@ -34,12 +34,12 @@ static bool set_number(Config &c, const std::string &key, int n)
 		{ "plain", &c.plain }, { "intent", &c.intent }, { "late", &c.late },
 		{ "split", &c.split }, { "melt", &c.melt }, { "anyslot", &c.anyslot },
 		{ "soft", &c.soft }, { "nodiscard", &c.nodiscard },
-		{ "exact", &c.exact }, { "space", &c.space }, { "twins", &twins }, { "trace", &c.trace },
+		{ "exact", &c.exact }, { "space", &c.space }, { "twins", &twins }, { "echo", &echo }, { "trace", &c.trace },
 	};
 	struct { const char *name; int *value; int least, most; } numbers[] = {
 		{ "sectors", &c.sectors, 1, NH }, { "flights", &c.flights, 1, NFLY },
 		{ "ring", &c.ring, 2, NRING }, { "slots", &c.slots, 1, NS }, { "pend", &c.pend, 1, NPEND },
-		 { "init", &c.init, 0, 4 },
+		 { "init", &c.init, 0, 5 },
 	};
 
 	for (int i = 0; i < NR_BUDGETS; i++)

@@ -62,6 +62,9 @@
 	R(recovery_no_flush, "recovery does not flush the devices first") \
 	R(extend_early, "the valid mask grows before the data is there") \
 	R(extend_no_seal, "a larger mask does not make the slot SEALED") \
+	R(confirm_any, "any durable MAP makes a SEALED slot LIVE, not only one with its mask") \
+	R(sealed_overlap, "a write to new sectors of a SEALED slot may change others") \
+	R(extend_rejected, "sectors of a rejected INTENT are written before that is durable") \
 	R(pin_ignored, "a slot is free while somebody still reads it") \
 	/* these two are not needed: dropping them alone does no harm */ \
 	R(bypass_rejected, "a write goes past a rejected INTENT before its UNMAP is durable") \

@@ -11,6 +11,7 @@
 struct Decision {
 	u8 entry[NS];
 	u8 accepted, rejected, ended;
+	u8 grown, kept;			/* what INTENTs for new sectors did to slots that hold others */
 	u8 answer[NB][NH];
 };
 

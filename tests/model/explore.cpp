@@ -87,6 +87,19 @@ std::string sectors(const u8 *value, int mask)
 	return t;
 }
 
+/* Nothing when it is all of the block. */
+std::string mask_text(int mask)
+{
+	std::string t = ".";
+
+	if (mask == (1 << cfg.sectors) - 1)
+		return "";
+	for (int h = 0; h < NH; h++)
+		if (mask >> h & 1)
+			t += std::to_string(h);
+	return t;
+}
+
 static u8 at_least(u8 x, u8 floor) { return x < floor ? floor : x; }
 
 /* What makes no difference any more is made the same. */
@@ -130,6 +143,20 @@ static void slot_holds(State &s, int i, int b, int v, bool dirty)
 	s.page[page_of(i)].entry[i % 2] = make_entry(b, all, dirty);
 }
 
+/* The others are as on the origin. */
+static void only_first_sector(State &s, int i)
+{
+	Slot &x = s.s[i];
+
+	x.mask = 1;
+	s.page[page_of(i)].entry[i % 2] = make_entry(x.blk, 1, x.dirty);
+	for (int h = 1; h < cfg.sectors; h++) {
+		s.slot[i][h] = { bit(GARBAGE), GARBAGE, 0 };
+		s.legal[x.blk][h] = s.now[x.blk][h] = bit(value(x.blk, 0));
+		s.acked[x.blk][h] = 0;
+	}
+}
+
 State initial()
 {
 	State s;
@@ -160,6 +187,10 @@ State initial()
 		/* fall through */
 	case 2:
 		slot_holds(s, 0, 0, 1, true);
+		break;
+	case 5:
+		slot_holds(s, 0, 0, 1, true);
+		only_first_sector(s, 0);
 		break;
 	}
 	memcpy(s.bud, cfg.bud, sizeof(s.bud));

@@ -68,7 +68,7 @@ u8 append(State &s, Rec r)
 
 static bool pinned(const State &s, int slot)
 {
-	return slot_busy(s, slot, 3) || (s.rd && s.rd_slot == slot && !dropped(R_pin_ignored));
+	return slot_busy(s, slot, ALL_SECTORS) || (s.rd && s.rd_slot == slot && !dropped(R_pin_ignored));
 }
 
 /* What a free slot holds makes no difference, as long as all rules are kept. */
@@ -114,12 +114,14 @@ static void record_durable(State &s, Rec r, u8 lsn)
 	int slot = rec_slot(r);
 	Slot &x = s.s[slot];
 
+	if (rec_type(r) == MAP && x.st == SEALED &&
+	    (rec_mask(r) == x.mask || dropped(R_confirm_any)))
+		x.st = LIVE;
 	if (rec_type(r) == INTENT || x.lsn != lsn)
 		return;
 	x.lsn = 0;
-	if (x.st == SEALED)
-		x.st = LIVE;
-	else if (x.st == DEAD)
+	x.rejected = 0;
+	if (x.st == DEAD)
 		release(s, slot);
 }
 
@@ -244,8 +246,7 @@ static void issue(State s, int k, int n, Sink &out)
 			s.closed = f.covers;
 	}
 	for (int i = 0; i < n; i++)
-		if (rec_type(f.b.rec[i]) != INTENT)
-			f.b.rec[i] &= ~WANTS_FLUSH;
+		f.b.rec[i] &= ~WANTS_FLUSH;
 	memmove(s.pend, s.pend + n, (NPEND - n) * sizeof(Rec));
 	memset(s.pend + NPEND - n, 0, n * sizeof(Rec));
 	s.npend -= n;

@@ -37,7 +37,8 @@ void version_durable(State &s, int b, int h, int v)
 	if (!v || s.acked[b][h] < v || s.op[b].kind == DISCARD)
 		return;
 	for (int older = 0; older < v; older++)
-		s.legal[b][h] &= ~bit(value(b, older));
+		if (value(b, older) != value(b, v))
+			s.legal[b][h] &= ~bit(value(b, older));
 	s.legal[b][h] &= ~bit(ZERO);
 }
 

@@ -18,7 +18,7 @@ static bool parse(Config &c, const std::string &settings)
 	std::istringstream in(settings);
 	std::string word, error;
 
-	twins = false;
+	twins = echo = false;
 	while (in >> word)
 		if (!config_set(c, word, error)) {
 			fprintf(stderr, "model: %s\n", error.c_str());

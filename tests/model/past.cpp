@@ -188,9 +188,11 @@ static void begin_any(const State &s, int b, Sink &out)
 		}
 		if ((m >= 0 && s.s[m].dirty) || s.ver[b] + 1 >= NVER)
 			continue;
-		for (int mask = 1; mask <= all; mask += 2)
-			for (int fua = 0; fua <= cfg.fua; fua++)
-				begin(n, b, kind[i], mask, fua, out);
+		for (int fua = 0; fua <= cfg.fua; fua++) {
+			begin(n, b, kind[i], all, fua, out);
+			if (all > 1)
+				begin(n, b, kind[i], 1, fua, out);
+		}
 	}
 }
 

@@ -31,6 +31,14 @@ void Cut::decide(Decision &d) const
 
 		if (!in.on || (only >= 0 && in.blk != only))
 			continue;
+		if (d.entry[i]) {
+			bool grows = right(i);
+
+			(grows ? d.grown : d.kept) |= 1 << i;
+			if (grows)
+				d.entry[i] |= make_entry(in.blk, in.mask, true);
+			continue;
+		}
 		for (int j = 0; j < NS; j++)
 			if (d.entry[j] && entry_block(d.entry[j]) == in.blk)
 				others |= 1 << j;
@@ -150,7 +158,8 @@ void Cut::go_on(const Decision &d)
 			z.slot[i][h] = { left(s.slot[i][h], slot[i][h]), slot[i][h], 0 };
 		/* of a rejected one any content is as good: it must only stay wrong */
 		if (d.entry[i])
-			set_slot(z.s[i], d.entry[i], d.accepted >> i & 1 ? SEALED : LIVE);
+			set_slot(z.s[i], d.entry[i],
+				 (d.accepted | d.grown | d.kept) >> i & 1 ? SEALED : LIVE);
 		else
 			become_free(z, i);
 	}
@@ -159,6 +168,10 @@ void Cut::go_on(const Decision &d)
 			append_accepted(z, d, r, i);
 		if (d.rejected >> i & 1)
 			end_slot(z, i, r.intent[i].blk, true);
+		if ((d.grown | d.kept) >> i & 1)
+			confirm(z, i);
+		if (d.kept >> i & 1)
+			z.s[i].rejected = 1;
 	}
 	pin_answers(z, d);
 	forget_old_blocks(z);

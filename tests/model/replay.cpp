@@ -8,6 +8,31 @@ struct Replay {
 
 	u8 page_lsn(int slot) const { return m.page[page_of(slot)].lsn; }
 
+	/*
+	 * Its slot is free, or holds other sectors of the block, dirty.  If not, the page contains
+	 * what followed it.
+	 */
+	void intent(Rec rec, bool newer)
+	{
+		Intent &in = r.intent[rec_slot(rec)];
+		u8 e = r.entry[rec_slot(rec)];
+
+		if (e && (entry_block(e) != rec_block(rec) || !entry_dirty(e) ||
+			  (newer && entry_mask(e) & rec_mask(rec)))) {
+			if (newer)
+				r.refused = "an INTENT names a slot that is in use";
+			return;
+		}
+		if (in.on)
+			r.refused = "two INTENTs stand for a slot";
+		in = {};
+		in.on = true;
+		in.blk = rec_block(rec);
+		in.mask = rec_mask(rec);
+		for (int h = 0; h < NH; h++)
+			in.crc[h] = rec_crc(rec, h);
+	}
+
 	void apply(Rec rec, u8 lsn)
 	{
 		int i = rec_slot(rec);
@@ -15,8 +40,7 @@ struct Replay {
 
 		if (rec_type(rec) == INTENT) {
 			if (newer || !dropped(R_page_covers_intent))
-				r.intent[i] = { true, (u8)rec_block(rec), (u8)rec_mask(rec),
-						{ rec_crc(rec, 0), rec_crc(rec, 1) }, 0, {} };
+				intent(rec, newer);
 			return;
 		}
 		if (rec_type(rec) != CLEAN)
@@ -63,7 +87,7 @@ struct Replay {
 			return false;
 		}
 		epoch = b.epoch;
-		for (int i = 0; i < b.n; i++) {
+		for (int i = 0; i < b.n && !r.refused; i++) {
 			if (i && !rec_joined(b.rec[i]))
 				lsn++;
 			apply(b.rec[i], lsn);

@@ -18,7 +18,7 @@ using u64 = uint64_t;
 
 constexpr int NB = 2;		/* blocks of the origin */
 constexpr int NS = 3;		/* slots */
-constexpr int NH = 2;		/* sectors a block */
+constexpr int NH = 3;		/* sectors a block */
 constexpr int NRING = 6;	/* journal blocks in the ring */
 constexpr int NREC = 4;		/* records in a journal block */
 constexpr int NFLY = 3;		/* journal blocks in flight */
@@ -29,10 +29,13 @@ constexpr int NVER = 6;		/* versions of a block, with the first */
 constexpr u8 GARBAGE = 0, ZERO = 1 + NB * NVER, NR_VALUES = ZERO + 1;
 
 extern bool twins;		/* both blocks are written with the same bytes */
+extern bool echo;		/* each write of a block has the same bytes */
 
-inline u8 value(int b, int v) { return 1 + (twins ? 0 : b) * NVER + v; }
+inline u8 value(int b, int v) { return 1 + (twins ? 0 : b) * NVER + (echo ? v > 0 : v); }
 inline int value_version(u8 x) { return x && x < ZERO ? (x - 1) % NVER : 0; }
 inline u16 bit(int x) { return 1u << x; }
+
+constexpr int ALL_SECTORS = (1 << NH) - 1;
 
 /* One sector of a device: what it reads as, what is being written, what a cut may leave. */
 struct Cell {
@@ -44,27 +47,25 @@ struct Cell {
 
 enum RecType { MAP, UNMAP, CLEAN, INTENT };
 
-/*
- * type 2, slot 2, block 1, mask 2, dirty 1; then an INTENT has its checksums, 4 bits a
- * sector, and the others flags.
- */
-using Rec = u16;
+/* type 2, slot 2, block 1, mask 3, dirty 1, flags 2; checksums of an INTENT, 4 bits a sector. */
+using Rec = u32;
 
-constexpr Rec JOINED = 1 << 8;		/* one record with the one before: a run */
-constexpr Rec WANTS_FLUSH = 1 << 9;	/* speaks of data that may be in the volatile cache */
+constexpr Rec JOINED = 1 << 9;		/* one record with the one before: a run */
+constexpr Rec WANTS_FLUSH = 1 << 10;	/* speaks of data that may be in the volatile cache */
 
 inline Rec make_rec(int type, int slot, int blk = 0, int mask = 0, bool dirty = false)
 {
-	return type | slot << 2 | blk << 4 | mask << 5 | dirty << 7;
+	return type | slot << 2 | blk << 4 | mask << 5 | dirty << 8;
 }
 inline int rec_type(Rec r) { return r & 3; }
 inline int rec_slot(Rec r) { return r >> 2 & 3; }
 inline int rec_block(Rec r) { return r >> 4 & 1; }
-inline int rec_mask(Rec r) { return r >> 5 & 3; }
-inline bool rec_dirty(Rec r) { return r >> 7 & 1; }
-inline u8 rec_crc(Rec r, int h) { return r >> (8 + 4 * h) & 15; }
-inline bool rec_joined(Rec r) { return rec_type(r) != INTENT && r & JOINED; }
-inline bool rec_wants_flush(Rec r) { return rec_type(r) != INTENT && r & WANTS_FLUSH; }
+inline int rec_mask(Rec r) { return r >> 5 & 7; }
+inline bool rec_dirty(Rec r) { return r >> 8 & 1; }
+inline Rec crc_bits(int h, u8 crc) { return (Rec)crc << (12 + 4 * h); }
+inline u8 rec_crc(Rec r, int h) { return r >> (12 + 4 * h) & 15; }
+inline bool rec_joined(Rec r) { return r & JOINED; }
+inline bool rec_wants_flush(Rec r) { return r & WANTS_FLUSH; }
 
 struct JBlock {
 	u8 epoch, lsn, nr, n;	/* nr: records (lsn), n: entries of rec[]; 0 = not valid */
@@ -80,7 +81,7 @@ inline u8 make_entry(int blk, int mask, bool dirty)
 }
 inline int entry_block(u8 e) { return e >> 1 & 1; }
 inline bool entry_dirty(u8 e) { return e >> 2 & 1; }
-inline int entry_mask(u8 e) { return e >> 3 & 3; }
+inline int entry_mask(u8 e) { return e >> 3 & 7; }
 
 struct Page {
 	u8 lsn, entry[2];
@@ -105,10 +106,10 @@ struct Flush {
 enum SlotState { FREE, FRESH, SEALED, LIVE, COPY, DEAD, GONE };
 
 struct Slot {
-	u8 st : 3, blk : 1, mask : 2, dirty : 1;
+	u8 st : 3, blk : 1, mask : 3, dirty : 1;
 	u8 lsn;			/* of its last record, while that is not durable */
 	u8 need;		/* FRESH: origin writes that a flush must cover before it is recorded */
-	u8 rejected;		/* DEAD: its INTENT was (only with a rule dropped) */
+	u8 rejected;		/* DEAD, SEALED: recovery has rejected its INTENT, which still stands */
 };
 
 enum OpKind { IDLE, NEW, EXTEND, THROUGH, BYPASS, DISCARD, WRITEBACK };
@@ -116,17 +117,18 @@ enum OpKind { IDLE, NEW, EXTEND, THROUGH, BYPASS, DISCARD, WRITEBACK };
 /* Who holds a block's range lock. */
 struct Op {
 	u8 kind : 3, phase : 3, fua : 1, intent : 1;
-	u8 slot : 2, mask : 2, ver : 4;
-	u8 lsn;			/* NEW: of its INTENT; else: the record it waits for */
+	u8 slot : 2, mask : 3, ver : 3;
+	u8 lsn;			/* NEW, EXTEND: of its INTENT; else: the record it waits for */
 	u8 need;		/* as of a slot */
 };
 
 struct InPlace {
-	u8 mask : 2, slot : 2, fua : 1, ver : 3;
+	u8 mask : 3, slot : 2, ver : 3;
+	u8 fua;
 };
 
 struct FuaWait {
-	u8 mask : 2, ver : 3;
+	u8 mask : 3, ver : 3;
 	u8 lsn;
 };
 

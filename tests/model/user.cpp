@@ -29,11 +29,6 @@ static void values(const State &s, int b, u8 *v)
 		v[h] = value(b, s.ver[b]);
 }
 
-static const char *mask_text(int mask)
-{
-	return cfg.sectors == 1 || mask == 3 ? "" : mask == 1 ? ".0" : ".1";
-}
-
 static const char *fua_text(bool fua) { return fua ? " FUA" : ""; }
 
 /* ---- in place ---- */
@@ -45,10 +40,10 @@ static void in_place(State s, int b, int m, int mask, bool fua, Sink &out)
 	version_begins(s, b, mask);
 	values(s, b, v);
 	write_slot(s, m, mask, v);
-	s.ip[b] = { (u8)mask, (u8)m, fua, s.ver[b] };
+	s.ip[b] = { (u8)mask, (u8)m, s.ver[b], fua };
 	if (s.s[m].st == COPY && !dropped(R_wb_no_copy))
 		s.s[m].st = LIVE;
-	out.step(s, "write %s%s%s in place, s%d", name(v[0]), mask_text(mask), fua_text(fua), m);
+	out.step(s, "write %s%s%s in place, s%d", name(v[0]), mask_text(mask).c_str(), fua_text(fua), m);
 }
 
 static void ack_fua(State &s, int b, int mask, int ver)
@@ -101,25 +96,40 @@ static void grow(State &s, int m, int mask, bool fua)
 	s.s[m].lsn = append(s, map_rec(s, m, !fua));
 }
 
-static void extend(State s, int b, int m, int mask, bool fua, Sink &out)
+/* INTENT for what is not valid yet; what of the data overwrites others needs none. */
+static u8 append_intent(State &s, int b, int slot, int mask, const u8 *v)
 {
+	Rec r = make_rec(INTENT, slot, b, mask);
+
+	for (int h = 0; h < NH; h++)
+		if (mask >> h & 1)
+			r |= crc_bits(h, dropped(R_crc_other_copy) ? 15 : v[h]);
+	return append(s, r);
+}
+
+static void extend(State s, int b, int m, int mask, bool fua, bool intent, Sink &out)
+{
+	Op o = {};
 	u8 v[NH];
 
 	version_begins(s, b, mask);
 	values(s, b, v);
 	write_slot(s, m, mask, v);
-	s.op[b] = {};
-	s.op[b].kind = EXTEND;
-	s.op[b].fua = fua;
-	s.op[b].slot = m;
-	s.op[b].mask = mask;
-	s.op[b].ver = s.ver[b];
+	o.kind = EXTEND;
+	o.fua = fua;
+	o.intent = intent;
+	o.slot = m;
+	o.mask = mask;
+	o.ver = s.ver[b];
+	if (intent)
+		o.lsn = append_intent(s, b, m, mask & ~s.s[m].mask, v);
+	s.op[b] = o;
 	if (dropped(R_extend_early)) {
 		s.s[m].mask |= mask;
 		s.s[m].lsn = append(s, map_rec(s, m, !fua));
 	}
-	out.step(s, "write %s%s%s into s%d, sectors that it did not have", name(v[0]), mask_text(mask),
-		 fua_text(fua), m);
+	out.step(s, "write %s%s%s into s%d, sectors that it did not have%s", name(v[0]),
+		 mask_text(mask).c_str(), fua_text(fua), m, intent ? ", INTENT" : "");
 }
 
 static void done_at(State &s, int b, const Op &o, u8 lsn)
@@ -145,15 +155,30 @@ static void extend_ends(State s, int b, Sink &out)
 	if (!dropped(R_extend_early))
 		grow(s, o.slot, o.mask, o.fua);
 	s.op[b] = {};
-	done_at(s, b, o, s.s[o.slot].lsn);
+	done_at(s, b, o, o.intent ? o.lsn : s.s[o.slot].lsn);
 	out.step(s, "write %s to s%d is done, MAP with the larger mask", name(value(b, o.ver)), o.slot);
+}
+
+/* The slot holds what it held before; a MAP takes the INTENT back. */
+static void extend_fails(State s, int b, bool landed, Sink &out)
+{
+	Op o = s.op[b];
+
+	if (!can_append(s, 1))
+		return;
+	s.bud[B_FAIL]--;
+	slot_failed(s, o.slot, o.mask, landed);
+	if (o.intent)
+		s.s[o.slot].lsn = append(s, map_rec(s, o.slot, true));
+	s.op[b] = {};
+	out.step(s, "write %s to s%d fails%s%s", name(value(b, o.ver)), o.slot,
+		 landed ? ", but is there" : "", o.intent ? "; MAP with the mask as it was" : "");
 }
 
 /* ---- a new version in a fresh slot ---- */
 
 static void new_version(State s, int b, int mask, bool fua, bool intent, int t, Sink &out)
 {
-	Rec r = make_rec(INTENT, t, b, mask);
 	u8 v[NH];
 	Op o = {};
 
@@ -167,14 +192,11 @@ static void new_version(State s, int b, int mask, bool fua, bool intent, int t, 
 	o.slot = t;
 	o.mask = mask;
 	o.ver = s.ver[b];
-	for (int h = 0; h < NH; h++)
-		if (mask >> h & 1)
-			r |= (dropped(R_crc_other_copy) ? 14 : v[h]) << (8 + 4 * h);
 	if (intent)
-		o.lsn = append(s, r);
+		o.lsn = append_intent(s, b, t, mask, v);
 	s.op[b] = o;
-	out.step(s, "write %s%s%s to the free s%d%s", name(v[0]), mask_text(mask), fua_text(fua), t,
-		 intent ? ", INTENT" : "");
+	out.step(s, "write %s%s%s to the free s%d%s", name(v[0]), mask_text(mask).c_str(),
+		 fua_text(fua), t, intent ? ", INTENT" : "");
 }
 
 /* The data is there: the old slot ends, the new one is mapped. */
@@ -232,7 +254,7 @@ static void new_fails(State s, int b, bool landed, bool past, Sink &out)
 
 static void write_new(const State &s, int b, int m, int mask, bool fua, Sink &out)
 {
-	if (dropped(R_clean_in_place) && m >= 0 && s.s[m].st == LIVE && !slot_busy(s, m, 3)) {
+	if (dropped(R_clean_in_place) && m >= 0 && s.s[m].st == LIVE && !slot_busy(s, m, ALL_SECTORS)) {
 		State n = s;
 		u8 v[NH];
 
@@ -255,6 +277,27 @@ static void write_new(const State &s, int b, int m, int mask, bool fua, Sink &ou
 	}
 }
 
+/* Sectors that are valid are changed only in LIVE and COPY; others also in SEALED. */
+static bool may_extend(const State &s, int m, int mask)
+{
+	const Slot &x = s.s[m];
+
+	if (x.rejected && !dropped(R_extend_rejected))
+		return false;
+	return x.st == LIVE ||
+	       (x.st == SEALED && (!(x.mask & mask) || dropped(R_sealed_overlap)));
+}
+
+static void write_extend(const State &s, int b, int m, int mask, bool fua, Sink &out)
+{
+	if (locked(s, b) || !may_extend(s, m, mask))
+		return;
+	if (cfg.intent && has_room(s, 2))
+		extend(s, b, m, mask, fua, true, out);
+	if (cfg.late && has_room(s, 1))
+		extend(s, b, m, mask, fua, false, out);
+}
+
 static void write(const State &s, int b, int mask, bool fua, Sink &out)
 {
 	int m = current_slot(s, b);
@@ -264,12 +307,20 @@ static void write(const State &s, int b, int mask, bool fua, Sink &out)
 			write_new(s, b, m, mask, fua, out);
 		return;
 	}
-	if (slot_busy(s, m, mask) || (s.s[m].st == SEALED && !dropped(R_sealed_in_place)))
+	if (slot_busy(s, m, mask))
 		return;
-	if ((s.s[m].mask & mask) == mask)
+	if ((s.s[m].mask & mask) != mask)
+		write_extend(s, b, m, mask, fua, out);
+	else if (s.s[m].st != SEALED || dropped(R_sealed_in_place))
 		in_place(s, b, m, mask, fua, out);
-	else if (!locked(s, b) && s.s[m].st == LIVE && has_room(s, 1))
-		extend(s, b, m, mask, fua, out);
+}
+
+/* Sectors in a row. */
+static bool is_run(int mask)
+{
+	int low = mask & -mask;
+
+	return !((mask + low) & mask);
 }
 
 static void begin_write(const State &s, int b, Sink &out)
@@ -280,6 +331,8 @@ static void begin_write(const State &s, int b, Sink &out)
 		return;
 	n.bud[B_WRITE]--;
 	for (int mask = 1; mask < 1 << cfg.sectors; mask++) {
+		if (!is_run(mask))
+			continue;
 		if (cfg.plain)
 			write(n, b, mask, false, out);
 		if (cfg.fua && !s.fw[b].mask)
@@ -298,8 +351,11 @@ void next_write(const State &s, Sink &out)
 			for (int landed = 0; s.bud[B_FAIL] && landed < 2; landed++)
 				in_place_fails(s, b, landed, out);
 		}
-		if (o.kind == EXTEND)
+		if (o.kind == EXTEND) {
 			extend_ends(s, b, out);
+			for (int landed = 0; s.bud[B_FAIL] && landed < 2; landed++)
+				extend_fails(s, b, landed, out);
+		}
 		if (o.kind != NEW)
 			continue;
 		new_ends(s, b, out);

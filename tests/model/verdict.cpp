@@ -12,13 +12,15 @@ std::string Cut::describe(const Decision *d) const
 		if (!d->entry[i] && !r.intent[i].on)
 			continue;
 		t += " s" + std::to_string(i) + " holds " + sectors(slot[i], all);
-		if (d->rejected >> i & 1)
+		if (d->grown >> i & 1)
+			t += " (INTENT for more sectors accepted)";
+		if ((d->rejected | d->kept) >> i & 1)
 			t += " (INTENT rejected)";
 		if (d->accepted >> i & 1)
 			t += unread >> i & 1 ? " (INTENT, cannot be read, accepted)" : " (INTENT accepted)";
 		if (d->entry[i])
 			t += std::string(" mapped ") + (char)('A' + entry_block(d->entry[i])) +
-			     (entry_dirty(d->entry[i]) ? " dirty;" : " clean;");
+			     mask_text(entry_mask(d->entry[i])) + (entry_dirty(d->entry[i]) ? " dirty;" : " clean;");
 	}
 	for (int b = 0; b < NB && d; b++)
 		if (only < 0 || only == b)
@@ -88,7 +90,7 @@ void Cut::check_exact(const Decision &d)
 		bool durable = (x.st == LIVE || x.st == COPY) && !x.lsn;
 		bool unknown = x.st == FREE || x.st == FRESH || x.st == GONE;
 
-		if (durable && (only < 0 || only == x.blk) && !((d.accepted | d.ended) >> i & 1) &&
+		if (durable && (only < 0 || only == x.blk) && !((d.accepted | d.ended | d.grown) >> i & 1) &&
 		    d.entry[i] != make_entry(x.blk, x.mask, x.dirty))
 			fail(&d, "not exact: block %c comes back otherwise than its slot had it", x.blk);
 		if (unknown && !(taken >> i & 1) && (r.entry[i] || r.intent[i].on))

@@ -30,6 +30,7 @@ private:
 
 const char *name(u8 value);
 std::string sectors(const u8 *value, int mask);
+std::string mask_text(int mask);
 
 /* device.cpp */
 void write_slot(State &s, int slot, int mask, const u8 *value);
