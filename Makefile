@@ -68,6 +68,10 @@ check-full: | build		## all of them, with the slow ones
 check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 	@tests/static/run
 
+.PHONY: interleave
+interleave:			## the core's concurrent operations, in every order of their steps
+	@$(MAKE) -s --no-print-directory -C tests/interleave check
+
 .PHONY: fuzz
 fuzz:				## every decoder and parser, under libFuzzer: FUZZ_SECONDS= each (60)
 	@tests/fuzz/run --seconds $(or $(FUZZ_SECONDS),60)
