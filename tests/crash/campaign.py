@@ -4,10 +4,8 @@
 import collections
 import concurrent.futures
 import dataclasses
-import os
 import pathlib
 import re
-import selectors
 import subprocess
 import time
 
@@ -105,63 +103,74 @@ class Result:
         self.hashes.update(other.hashes)
 
 
+def silent(guest, log):
+    """Wait for GUEST. True if nothing was added to LOG for too long."""
+    size, since = -1, time.monotonic()
+    while True:
+        try:
+            guest.wait(1)
+            return False
+        except subprocess.TimeoutExpired:
+            now = log.stat().st_size if log.exists() else 0
+        if now != size:
+            size, since = now, time.monotonic()
+        elif time.monotonic() - since > SILENCE_S:
+            return True
+
+
 def boot(job, first, count, options=()):
-    """One boot; return (lines of the job, what ended it or None, folder)."""
+    """One boot; return (lines of the rig, what ended it or None, folder)."""
     out = OUT / job.name / f"{first}"
+    log = out / "rig.log"
+    log.unlink(missing_ok=True)
     argv = [LAB, "run", KERNEL, HERE / "job.sh", "--time", "sim", "--mem", MEMORY,
-            "--timeout", BOOT_LIMIT_S, "--out", out, "--verbose"]
+            "--timeout", BOOT_LIMIT_S, "--out", out]
     for module in job.files:
         argv += ["--module", module]
     argv += ["--file", job.rig, f"TARGET={job.target}", f"FIRST={first}", f"COUNT={count}",
              f"OPTIONS={' '.join([*job.options, *options])}"]
-    guest = subprocess.Popen([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines, hangs = [], False
-    with selectors.DefaultSelector() as selector:
-        selector.register(guest.stdout, selectors.EVENT_READ)
-        pending = b""
-        while True:
-            if not selector.select(SILENCE_S):
-                hangs = True
-                guest.terminate()   # the lab takes its guest along
-                break
-            data = os.read(guest.stdout.fileno(), 65536)
-            if not data:
-                break
-            *whole, pending = (pending + data).split(b"\n")
-            lines += [line.rstrip(b"\r").decode(errors="replace") for line in whole]
-    guest.stdout.close()
-    if guest.wait() == 126:
-        raise Trouble("\n".join(lines[-5:]))
+    out.mkdir(parents=True, exist_ok=True)
+    with open(out / "lab.log", "w+", encoding="utf-8") as said:
+        guest = subprocess.Popen([str(a) for a in argv], cwd=TOP, stdin=subprocess.DEVNULL,
+                                 stdout=said, stderr=subprocess.STDOUT)
+        try:
+            hangs = silent(guest, log)
+        finally:
+            guest.terminate()   # the lab takes its guest along
+            status = guest.wait()
+        said.seek(0)
+        last = said.read().strip()
+    if status == 126 or not log.exists():
+        raise Trouble(last)
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     if "END" in lines:
         return lines, None, out
-    return lines, "nothing is heard any more: it hangs" if hangs else why_it_ended(lines), out
+    return lines, "nothing is heard any more: it hangs" if hangs else why(lines, last), out
 
 
-def why_it_ended(lines):
+def why(lines, last):
     """In a line: what a guest that did not come to its end died of."""
     for line in lines:
         if line.startswith("FATAL"):
             return line
-    if match := COMPLAINT.search(lines[-1]):
-        return f"kernel: {match[1]}"
-    return lines[-1]
+    match = COMPLAINT.search(last)
+    return f"kernel: {match[1]}" if match else last
 
 
 def play(job, first, count):
     """Some seeds, in as many boots as it takes; return a Result."""
     result, seed = Result(), first
     while seed < first + count:
-        lines, why, out = boot(job, seed, first + count - seed)
+        lines, end, out = boot(job, seed, first + count - seed)
         for line in lines:
             if match := SEED_LINE.match(line):
                 result.take(int(match[1]), dict(f.split("=") for f in match[2].split()), match[3])
                 seed = int(match[1]) + 1
-        if not why:
+        if not end:
             break
-        if not any(line.startswith("RIG") for line in lines):
-            raise Trouble("the rig does not start:\n" + "\n".join(lines[-5:]))
-        result.died(seed, f"{why}; {out.relative_to(TOP)}/console.log")
+        if not lines:
+            raise Trouble(f"the rig does not start: {end}")
+        result.died(seed, f"{end}; {out.relative_to(TOP)}/console.log")
         seed += 1
     console = out / "console.log"
     if match := re.search(r"lab: job starts on (\S+)", console.read_text(errors="replace")):
@@ -189,7 +198,5 @@ def play_all(job, first, count, progress, enough=None):
 
 def shrink(job, seed):
     """Play SEED and leave out what it does not take to fail; return the report's lines."""
-    lines, why, _ = boot(job, seed, 1, ["shrink=1"])
-    while lines and not lines[0].startswith("RIG"):
-        lines.pop(0)
-    return [line for line in lines if not line.startswith("lab:")] + ([why] if why else [])
+    lines, end, _ = boot(job, seed, 1, ["shrink=1"])
+    return lines + ([end] if end else [])

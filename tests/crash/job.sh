@@ -7,6 +7,8 @@ quiet()
 {
 	echo 0 >/proc/sys/vm/dirty_writeback_centisecs
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
+	# random numbers are seeded anew every second at first, after two minutes every minute
+	sleep 130
 }
 
 quiet
@@ -16,5 +18,6 @@ echo 3 >/proc/sys/kernel/printk
 load_module labdev
 load_module labcut
 [ "$TARGET" != optcache ] || load_module dm-optcache
+# Not on the console: whoever reads that interrupts the guest, at a time that is not simulated.
 # shellcheck disable=SC2086
-rig "$TARGET" "$FIRST" "$COUNT" $OPTIONS
+rig "$TARGET" "$FIRST" "$COUNT" $OPTIONS >"$LAB_RESULTS/rig.log"

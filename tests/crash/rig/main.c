@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "rig.h"
 
@@ -87,10 +88,12 @@ int main(int argc, char **argv)
 	for (i = 4; i < argc; i++)
 		if (*argv[i])
 			option(&job, argv[i]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	prctl(PR_SET_TIMERSLACK, 1);	/* ns: nearly as long as was said */
 	printf("RIG %s\n", argv[1]);
+	flush_out();
 	for (seed = job.first; seed < job.first + job.count; seed++)
 		run_seed(&job, seed);
 	printf("END\n");
+	flush_out();
 	return 0;
 }

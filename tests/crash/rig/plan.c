@@ -101,7 +101,7 @@ static void plan_devices(struct plan *p, struct rng *r, const struct target *t,
 	} lbs[] = { { 512, 512 }, { 512, 512 }, { 512, 4096 }, { 4096, 4096 } };
 	unsigned int l = below(r, 4);
 
-	if (o->without & F_LBS || (t->same_lbs && lbs[l].fast != lbs[l].slow))
+	if (o->without & F_LBS || (t->lbs && lbs[l].fast != lbs[l].slow))
 		l = 0;
 	f->lbs = lbs[l].fast;
 	s->lbs = lbs[l].slow;
@@ -113,7 +113,7 @@ static void plan_devices(struct plan *p, struct rng *r, const struct target *t,
 	f->kb = t->fast_kb + 4 * below(r, percent(r, 80) ? 24 : 1 + t->fast_more_kb / 4);
 	/* a last block that is not whole, if sectors are small */
 	s->kb = 1100 + below(r, 1000);
-	if (s->lbs == 4096 || percent(r, 50))
+	if (s->lbs == 4096 || t->lbs == 4096 || percent(r, 50))
 		s->kb &= ~3u;
 
 	f->read_ns = PICK(r, 8 * US, 10 * US, 15 * US);
@@ -184,7 +184,7 @@ static struct taste taste_of(struct rng *r, const struct plan *p, const struct o
 static void choose_place(struct cut_op *op, struct rng *r, const struct plan *p,
 			 const struct taste *t)
 {
-	unsigned int span = p->sectors, lbs = p->slow.lbs / 512;
+	unsigned int span = p->sectors, lbs = p->lbs / 512;
 	bool hot = percent(r, t->hot);
 	unsigned int at = hot ? t->hot_start + below(r, t->hot_span) : below(r, span);
 	unsigned int n = BLOCK;
@@ -354,6 +354,9 @@ void plan_make(struct plan *p, __u64 seed, const struct target *t, const struct 
 	p->next_id = CUT_FIRST_ID;
 	plan_devices(p, &r, t, o);
 	p->sectors = p->slow.kb * 2 - t->offset;
+	p->lbs = t->lbs > p->slow.lbs ? t->lbs : p->slow.lbs;
+	/* a last block that is not whole cannot be reached then */
+	p->sectors -= p->sectors % (p->lbs / 512);
 	r = rng_of(seed, 2);
 	p->mode = o->without & F_MODES ? 0 : mode_of(&r);
 	p->delay = o->without & F_WRITEBACK ? 3600 : PICK(&r, 0, 0, 1, 5);

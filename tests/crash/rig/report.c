@@ -28,7 +28,7 @@ void report_line(__u64 seed, const struct outcome *out)
 	printf(" inexact_dirty=%u recovery_failed=%u hash=%016llx", out->inexact_dirty,
 	       out->recovery_failed, out->hash);
 	printf(out->why[0] ? " why: %s\n" : "\n", out->why);
-	fflush(stdout);
+	flush_out();
 }
 
 static const char *value_name(__u32 value, char text[32])
@@ -132,5 +132,5 @@ void report_plan(const struct plan *p, const bool *skip, const struct outcome *o
 				report_op(&r->op[k], &trace[r->op[k].id]);
 		report_cut(&r->cut, out->cut_ns[i]);
 	}
-	fflush(stdout);
+	flush_out();
 }

@@ -7,7 +7,8 @@
  *	target.c	the caches, and what else can be under test
  *	shrink.c	the least part of a plan that still fails
  *	report.c	lines for the host, and for people
- *	dm.c sys.c	device-mapper; files, modules, time
+ *	clock.c		the same clock for each seed
+ *	dm.c sys.c	device-mapper; files, modules
  *
  * The load and the oracle are in the kernel: tests/lab/modules/labcut.
  */
@@ -65,7 +66,7 @@ struct round_plan {
 struct plan {
 	__u64 seed;
 	struct device_plan fast, slow;
-	unsigned int sectors;		/* of the device under test */
+	unsigned int sectors, lbs;	/* of the device under test */
 	struct cut_plan format_cut;	/* 0, 0: none */
 	unsigned int mode, delay, cutoff;
 	struct round_plan round[MAX_ROUNDS];
@@ -116,7 +117,7 @@ struct target {
 	const char *module;		/* it remembers which caches failed until it is unloaded */
 	unsigned int fast_kb, fast_more_kb;
 	bool controls;			/* takes all of enum control */
-	bool same_lbs;			/* wants one sector size */
+	unsigned int lbs;		/* it makes sectors of, or 0 */
 	unsigned int offset;		/* sectors at the head of the origin that are its own */
 	int (*create)(const struct plan *p, bool format);	/* sets device_path */
 	int (*destroy)(void);
@@ -148,13 +149,16 @@ int put(const char *path, const char *fmt, ...) __attribute__((format(printf, 2,
 int lab(const char *fmt, ...) __attribute__((format(printf, 1, 2)));	/* labdev's control */
 int module_in(const char *name);
 int module_out(const char *name);
-__u64 now_ns(void);
-void sleep_ns(__u64 ns);
-void align_clock(void);
+void flush_out(void);
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 int labcut(unsigned long cmd, void *arg);
 int zero_start(const char *path, unsigned int kb);
 int flush_device(const char *path);
+
+/* ---- clock.c ---- */
+__u64 now_ns(void);
+void sleep_ns(__u64 ns);
+void align_clock(void);
 
 /* ---- dm.c: 0 or -errno ---- */
 int dm_create(const char *name, char path[CUT_PATH], __u64 sectors, const char *type,

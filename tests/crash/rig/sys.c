@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files, modules, time. */
+/* Files, modules, ioctls. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,14 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rig.h"
 
 #define CONTROL		"/sys/kernel/debug/labdev/control"
-/* The timer wheel is the same at each multiple of it, as far as timers up to 40 s go. */
-#define PHASE_NS	640000000ULL
 
 void die(const char *fmt, ...)
 {
@@ -28,8 +25,16 @@ void die(const char *fmt, ...)
 	vprintf(fmt, ap);
 	printf("\n");
 	va_end(ap);
-	fflush(stdout);
+	flush_out();
 	exit(1);
+}
+
+/* To the host's file, but not to its disk. */
+void flush_out(void)
+{
+	fflush(stdout);
+	sync_file_range(STDOUT_FILENO, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE |
+			SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
 static int vput(const char *path, const char *fmt, va_list ap)
@@ -101,32 +106,6 @@ int module_out(const char *name)
 		if (*c == '-')
 			*c = '_';
 	return syscall(SYS_delete_module, plain, O_NONBLOCK) ? -errno : 0;
-}
-
-__u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
-static void sleep_until(__u64 ns)
-{
-	struct timespec t = { ns / 1000000000, ns % 1000000000 };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
-		;
-}
-
-void sleep_ns(__u64 ns)
-{
-	sleep_until(now_ns() + ns);
-}
-
-void align_clock(void)
-{
-	sleep_until((now_ns() / PHASE_NS + 1) * PHASE_NS);
 }
 
 int labcut(unsigned long cmd, void *arg)

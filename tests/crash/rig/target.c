@@ -286,7 +286,7 @@ static const struct target targets[] = {
 		.create = linear_create, .destroy = remove_top,
 	},
 	{
-		.name = "dm-writecache", .fast_kb = 1024, .fast_more_kb = 1024,
+		.name = "dm-writecache", .fast_kb = 1024, .fast_more_kb = 1024, .lbs = 4096,
 		.create = writecache_create, .destroy = remove_top,
 		.writeback = writecache_writeback,
 	},

@@ -95,7 +95,7 @@ struct cut_verify {
 
 struct cut_result {
 	__u64 bad[CUT_NR_BAD];
-	__u64 hash;		/* of everything that was seen, and when */
+	__u64 hash;		/* of everything that was seen, in its order */
 	__u64 late;		/* acknowledged after the cut */
 	__u64 sent, ended;
 	__u64 cuts;		/* of all times */

@@ -50,7 +50,10 @@ static struct cut_load {
 	bool done, stuck;
 } load;
 
-/* Everything that is seen goes into the hash, so that two runs can be compared. */
+/*
+ * What is seen goes into the hash, in its order, so that two runs can be compared.  Not
+ * when it is seen: the clock depends on a few ns on what the guest did before.
+ */
 void cut_note(u64 what)
 {
 	lockdep_assert_held(&cut.lock);
@@ -140,7 +143,7 @@ static void cut_end_io(struct bio *bio)
 	r->trace.done_ns = ktime_get_ns() - cut.start_ns;
 	if (!late)
 		r->trace.status = blk_status_to_errno(bio->bi_status);
-	cut_note(r->trace.done_ns << 16 | slot->op.id);
+	cut_note((u64)r->trace.status << 16 | slot->op.id);
 	cut.result.ended++;
 	if (late) {
 		cut.result.late += !bio->bi_status;
@@ -293,8 +296,9 @@ static void cut_sleep_until(u64 ns)
 
 	if (ktime_compare(ktime_get(), when) >= 0)
 		return;
+	/* no slack: other timers would decide when it ends */
 	set_current_state(TASK_UNINTERRUPTIBLE);
-	schedule_hrtimeout(&when, HRTIMER_MODE_ABS);
+	schedule_hrtimeout_range(&when, 0, HRTIMER_MODE_ABS);
 }
 
 static bool cut_stopped(void)
