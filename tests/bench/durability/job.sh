@@ -108,7 +108,7 @@ start_bcache()
 	wait_for 10 [ -e /sys/block/bcache0/bcache/attach ]
 	bc=/sys/block/bcache0/bcache
 	bc_set=$(sed -n 's/^Set UUID:[ \t]*//p' /tmp/bcache.log)
-	echo "$bc_set" >$bc/attach
+	echo "$bc_set" >"$bc/attach"
 	for b_knob in cache_mode=writeback sequential_cutoff=0 writeback_percent=0 \
 		writeback_delay=0 writeback_running=0; do
 		echo "${b_knob#*=}" >"$bc/${b_knob%%=*}"
@@ -121,19 +121,19 @@ start_bcache()
 
 bc_is_clean()
 {
-	[ "$(cat $bc/state)" = clean ]
+	[ "$(cat "$bc/state")" = clean ]
 }
 
 clean_bcache()
 {
-	echo 1 >$bc/writeback_running
+	echo 1 >"$bc/writeback_running"
 	until_true bc_is_clean
-	echo 0 >$bc/writeback_running
+	echo 0 >"$bc/writeback_running"
 }
 
 stop_bcache()
 {
-	echo 1 >$bc/stop
+	echo 1 >"$bc/stop"
 	echo 1 >"/sys/fs/bcache/$bc_set/stop"
 	wait_for 60 [ ! -e "/sys/fs/bcache/$bc_set" ]
 }
