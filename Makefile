@@ -80,6 +80,10 @@ fuzz:				## every decoder and parser, under libFuzzer: FUZZ_SECONDS= each (60)
 fuzz-kernel:			## mutated images, activated under KASAN: COUNT= images (1000), SEED=
 	@tests/fuzz/kernel/run --count $(or $(COUNT),1000) --seed $(or $(SEED),1)
 
+.PHONY: durability
+durability:			## how long durable writes take, beside dm-cache, dm-writecache, bcache
+	@tests/bench/durability/run
+
 .PHONY: bench-cpu
 bench-cpu:			## instructions per I/O, to build/results/cpu.json
 	@tests/bench/cpu/run
