@@ -68,6 +68,14 @@ check-full: | build		## all of them, with the slow ones
 check-kernels:			## W=1 and sparse on 6.1, 6.12 and the newest 7.x; checkpatch
 	@tests/static/run
 
+.PHONY: model
+model:				## the commit protocol, state by state, and without each of its rules
+	@$(MAKE) -s --no-print-directory -C tests/model check
+
+.PHONY: model-full
+model-full:			## its large cases, half an hour to two
+	@$(MAKE) -s --no-print-directory -C tests/model full
+
 .PHONY: interleave
 interleave:			## the core's concurrent operations, in every order of their steps
 	@$(MAKE) -s --no-print-directory -C tests/interleave check
