@@ -336,7 +336,7 @@ status_under_load()
 		[ $((i % 20)) != 0 ] || message flush
 		[ $((i % 15)) != 0 ] || message drop-clean
 	done
-	kill $writer
+	kill $writer 2>/dev/null || :	# on a slow machine its time is up already
 	wait $writer || :
 }
 
