@@ -56,15 +56,14 @@ static void forget_all(void)
 	seen = calloc(seen_size, sizeof(*seen));
 }
 
-static bool put(u64 state)
+/* Where @state is, or would be. */
+static u64 *find(u64 state)
 {
 	u64 i = state & (seen_size - 1);
 
-	for (; seen[i]; i = (i + 1) & (seen_size - 1))
-		if (seen[i] == state)
-			return false;
-	seen[i] = state;
-	return true;
+	while (seen[i] && seen[i] != state)
+		i = (i + 1) & (seen_size - 1);
+	return &seen[i];
 }
 
 static void make_room(void)
@@ -80,17 +79,21 @@ static void make_room(void)
 	}
 	for (i = 0; i < size; i++)
 		if (old[i])
-			put(old[i]);
+			*find(old[i]) = old[i];
 	free(old);
 }
 
 /* Return: it is new. */
 static bool see(u64 state)
 {
+	u64 *place;
+
 	if (nr_seen * 2 >= seen_size)
 		make_room();
-	if (!put(state ?: 1))
+	place = find(state ?: 1);
+	if (*place)
 		return false;
+	*place = state ?: 1;
 	nr_seen++;
 	return true;
 }
@@ -205,6 +208,7 @@ struct seeded {
 	unsigned int priority[IL_THREADS];
 	unsigned int step, fall[3];
 	unsigned int lowest_priority;
+	bool covers;			/* every state must have been seen */
 };
 
 static unsigned int below(struct seeded *s, unsigned int n)
@@ -238,6 +242,8 @@ static int seeded_choose(struct il_driver *d, unsigned int enabled, int last, bo
 	unsigned int i;
 
 	(void)known;
+	if (s->covers && !*find(il_state() ?: 1))
+		return -1;
 	if (!s->by_priority) {
 		if (has(enabled, last) && below(s, s->odds))
 			return chosen(last);
@@ -276,6 +282,21 @@ struct explored explore_seed(u64 number)
 	e.steps = il_steps();
 	e.deepest = il_steps();
 	return e;
+}
+
+bool explore_covered(u64 nr)
+{
+	struct seeded s;
+	u64 number;
+
+	for (number = 1; number <= nr; number++) {
+		seed(&s, number);
+		s.covers = true;
+		nr_choices = 0;
+		if (il_run(&s.driver) == IL_CUT)
+			return false;
+	}
+	return true;
 }
 
 /* ---- a given one ----------------------------------------------------- */

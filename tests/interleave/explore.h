@@ -26,6 +26,12 @@ struct explored explore_all(unsigned int bound, u64 max);
 /* One run, whose schedule is a function of @seed. */
 struct explored explore_seed(u64 seed);
 
+/*
+ * After explore_all() without a bound: do @nr seeded runs come to states only that it has
+ * seen?  If not, it takes different states for the same.
+ */
+bool explore_covered(u64 nr);
+
 /* The schedule of the last run, as "0*3,1,0*2": thread 0 three steps, ...; static memory. */
 const char *explore_schedule(void);
 

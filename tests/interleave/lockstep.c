@@ -135,7 +135,7 @@ u64 il_state(void)
 	for (i = 0; i < nr_ranges; i++)
 		h = mix_range(h, &range[i]);
 	for (i = 0; i < nr_threads; i++)
-		h = mix(h, thread[i].done ? 0 : thread[i].history);
+		h = mix(h, thread[i].done ? ~0ULL : thread[i].history);
 	return h;
 }
 

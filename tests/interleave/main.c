@@ -13,6 +13,7 @@
 #include "world.h"
 
 #define MAX_STATES	40000000
+#define COVERING_SEEDS	1000
 #define MAX_BOUND	8	/* of what is tried to make a failure shorter */
 
 static u64 nr_seeds = 2000;
@@ -97,7 +98,7 @@ static struct explored run_seeds(const struct scenario *s, u64 first, u64 nr, u6
 static void run(const struct scenario *s, u32 bound)
 {
 	struct explored e;
-	bool ok, vacuous;
+	bool ok, vacuous, covered = true;
 	u64 seed = 0;
 
 	if (s->seeded) {
@@ -107,9 +108,11 @@ static void run(const struct scenario *s, u32 bound)
 		if (s->bound && !full)
 			bound = min(bound, s->bound);
 		e = explore_all(bound, MAX_STATES);
+		if (bound == IL_NO_BOUND && !e.failed && !e.unfinished)
+			covered = explore_covered(COVERING_SEEDS);
 	}
 	vacuous = !e.failed && !s->idle && !world_hits;
-	ok = !e.failed && !e.unfinished && !vacuous;
+	ok = !e.failed && !e.unfinished && !vacuous && covered;
 	++*(ok ? &passed : &failed);
 	printf("%sok %u - %s: %s: %llu runs, %llu states, up to %u steps\n", ok ? "" : "not ",
 	       passed + failed, s->name, s->what, (unsigned long long)e.runs,
@@ -118,6 +121,8 @@ static void run(const struct scenario *s, u32 bound)
 		printf("# more states than it may have\n");
 	else if (vacuous)
 		printf("# nobody ever hit anything\n");
+	else if (!covered)
+		printf("# seeded runs come to states that were not seen\n");
 	if (e.failed)
 		show_failure(s, seed, e.states);
 	fflush(stdout);
