@@ -210,51 +210,40 @@ static void add_waiter(struct oc_journal *j, struct oc_io *io)
 	list_add(&io->list, &before->list);
 }
 
-static enum oc_durable wait_locked(struct oc_journal *j, struct oc_io *io, u64 lsn)
-	__must_hold(&j->lock)
+/* @which: read under the lock. */
+static enum oc_durable wait_for(struct oc_journal *j, struct oc_io *io, const u64 *which)
 {
-	if (j->durable_lsn >= lsn)
-		return OC_DURABLE;
-	if (j->failed)
-		return OC_NEVER;
-	io->lsn = lsn;
-	add_waiter(j, io);
-	j->wanted_lsn = max(j->wanted_lsn, lsn);
-	oc_journal_kick(j);
-	return OC_PENDING;
+	enum oc_durable state = OC_DURABLE;
+	unsigned long flags;
+	u64 lsn;
+
+	spin_lock_irqsave(&j->lock, flags);
+	lsn = *which;
+	if (j->durable_lsn < lsn)
+		state = j->failed ? OC_NEVER : OC_PENDING;
+	if (state == OC_PENDING) {
+		io->lsn = lsn;
+		add_waiter(j, io);
+		j->wanted_lsn = max(j->wanted_lsn, lsn);
+		oc_journal_kick(j);
+	}
+	spin_unlock_irqrestore(&j->lock, flags);
+	return state;
 }
 
 enum oc_durable oc_journal_wait_io(struct oc_journal *j, struct oc_io *io)
 {
-	enum oc_durable state;
-	unsigned long flags;
-
-	spin_lock_irqsave(&j->lock, flags);
-	state = wait_locked(j, io, io->lsn);
-	spin_unlock_irqrestore(&j->lock, flags);
-	return state;
+	return wait_for(j, io, &io->lsn);
 }
 
 enum oc_durable oc_journal_wait_all(struct oc_journal *j, struct oc_io *io)
 {
-	enum oc_durable state;
-	unsigned long flags;
-
-	spin_lock_irqsave(&j->lock, flags);
-	state = wait_locked(j, io, j->head_lsn);
-	spin_unlock_irqrestore(&j->lock, flags);
-	return state;
+	return wait_for(j, io, &j->head_lsn);
 }
 
 enum oc_durable oc_journal_wait_done(struct oc_journal *j, struct oc_io *io)
 {
-	enum oc_durable state;
-	unsigned long flags;
-
-	spin_lock_irqsave(&j->lock, flags);
-	state = wait_locked(j, io, j->done_lsn);
-	spin_unlock_irqrestore(&j->lock, flags);
-	return state;
+	return wait_for(j, io, &j->done_lsn);
 }
 
 bool oc_journal_settled(struct oc_journal *j)
