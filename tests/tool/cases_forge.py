@@ -75,7 +75,7 @@ class Generator:
                         kind = None
                         if sealed and current and field.startswith("entry"):
                             kind = "entry of the place in force"
-                        elif sealed and second and field == "uuid":
+                        elif second and field == "uuid":
                             kind = "the second version never written"
                         yield (f"page {nr} place {place} {field}={raw.hex()} sealed={sealed}", kind,
                                [self.change(at, PAGE, 4, sealed, [(offset, raw)])])

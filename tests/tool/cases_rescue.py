@@ -169,26 +169,29 @@ def errors(tap, box):
 def cut_writeback(tap, box, make):
     """Cut at any point, with both devices volatile: never wrong, and the next run ends it."""
     mapping = make(box)
-    base = {name: read(box, name) for name in ("wb", "wbdisk")}
     want = expected(box, "wb", "wbdisk", mapping)
     dirty = image.dirty_sectors(mapping)
+    box.copy("wb", "wb0")
+    box.copy("wbdisk", "wbdisk0")
     r = box.run("writeback", "wb", "wbdisk", tool=REAL, shim={"SHIM_LOG": box.path("log")})
     assert r.code == 0, r
+    box.copy("wbdisk0", "wbdisk")
+    box.copy("wb0", "wb")
+    disk = crash.Files(box.path("log"), {"wbdisk": box.path("wbdisk"), "wb": box.path("wb")})
     wrong = []
     count = 0
-    for text, files in crash.states(box.path("log"), base, 4, 7):
+    for text, state in crash.states(box.path("log"), 3, 7):
         count += 1
-        for name, data in files.items():
-            write(box, name, data)
+        box.copy("wb0", "wb")
+        disk.take_on(state)
         check = box.run("check", "wb", tool=REAL)
         left = mapping_of(box, "wb") if check.code < 3 else {}
-        disk = files["wbdisk"]
-        good = check.code < 3 and clean(left) == clean(mapping)
         still = image.dirty_sectors(left)
+        good = check.code < 3 and clean(left) == clean(mapping)
         for sector in dirty if good else ():
-            piece = slice(sector * 512, sector * 512 + 512)
-            if disk[piece] != want[piece] and (sector not in still or
-                                               disk[piece] != base["wbdisk"][piece]):
+            old = disk.before("wbdisk", sector * 512)
+            now = state["wbdisk"].get(sector * 512) or old
+            if now != want[sector * 512:sector * 512 + 512] and (sector not in still or now != old):
                 good = False
         again = box.run("writeback", "wb", "wbdisk", tool=REAL)
         if not good or again.code or read(box, "wbdisk") != want \

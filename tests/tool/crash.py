@@ -18,26 +18,28 @@ def read_log(path):
 
 
 def put(files, name, offset, data):
-    files[name][offset:offset + len(data)] = data
+    for at in range(0, len(data), SECTOR):
+        files[name][offset + at] = data[at:at + SECTOR]
 
 
 def torn(rnd, files, name, offset, data):
     """Some of its sectors."""
     for at in range(0, len(data), SECTOR):
         if rnd.random() < 0.5:
-            put(files, name, offset + at, data[at:at + SECTOR])
+            files[name][offset + at] = data[at:at + SECTOR]
 
 
-def states(log, base, tries, seed):
+def states(log, tries, seed):
     """Every cut between two operations: nothing that was not flushed, all of it, and @tries
-    times some of it, in sectors.  base: {name: bytes}; yields (text, {name: bytearray})."""
+    times some of it, in sectors. Yields (text, {name: {offset: sector}}): what differs from
+    the files before."""
     ops = read_log(log)
     rnd = random.Random(seed)
-    durable = {name: bytearray(data) for name, data in base.items()}
+    durable = {op[0]: {} for op in ops}
     pending = []
     for cut in range(len(ops) + 1):
         for what in ["none", "all", *range(tries)]:
-            files = {name: bytearray(data) for name, data in durable.items()}
+            files = {name: dict(sectors) for name, sectors in durable.items()}
             for op in pending:
                 if what == "all":
                     put(files, *op)
@@ -55,3 +57,28 @@ def states(log, base, tries, seed):
             pending = [op for op in pending if op[0] != ops[cut][0]]
         else:
             pending.append(ops[cut])
+
+
+class Files:
+    """Files that take on one such state after the other; a cheap copy of large ones."""
+
+    def __init__(self, log, paths):
+        self.paths = paths
+        self.base = {}
+        for name, path in paths.items():
+            with open(path, "rb") as f:
+                self.base[name] = f.read()
+        self.touched = {name: set() for name in paths}
+        for op in read_log(log):
+            if len(op) > 1:
+                self.touched[op[0]].update(range(op[1], op[1] + len(op[2]), SECTOR))
+
+    def before(self, name, offset):
+        return self.base[name][offset:offset + SECTOR]
+
+    def take_on(self, state):
+        for name, path in self.paths.items():
+            with open(path, "r+b") as f:
+                for offset in sorted(self.touched[name]):
+                    f.seek(offset)
+                    f.write(state[name].get(offset) or self.before(name, offset))

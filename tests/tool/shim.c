@@ -61,7 +61,7 @@ static void note(int fd, char kind, const void *buf, size_t len, off_t offset)
 	char path[PATH_MAX], line[PATH_MAX + 64];
 
 	if (!log && getenv("SHIM_LOG"))
-		log = fopen(getenv("SHIM_LOG"), "ae");
+		log = fopen(getenv("SHIM_LOG"), "we");
 	if (!log)
 		return;
 	if (kind == 'S')

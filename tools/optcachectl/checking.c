@@ -71,13 +71,6 @@ static int place_check(const struct oc_super *sb, u32 nr, const struct optcache_
 	return p ? oc_page_check(p, &sb->geo, sb->uuid, nr) : -EIO;
 }
 
-/* Whole, but by the uuid of an earlier cache: the module's format leaves such pages alone. */
-static bool is_foreign(const struct oc_super *sb, u32 nr, const struct optcache_table_page *p)
-{
-	return memcmp(p->uuid, sb->uuid, OPTCACHE_UUID_SIZE) &&
-	       oc_page_check(p, &sb->geo, p->uuid, nr) != -EBADMSG;
-}
-
 /* Of magic, uuid and page number two fit: this was written as place of page @nr. */
 static bool was_page(const struct oc_super *sb, u32 nr, const struct optcache_table_page *p)
 {
@@ -86,12 +79,17 @@ static bool was_page(const struct oc_super *sb, u32 nr, const struct optcache_ta
 	       (le32_to_cpu(p->page) == nr && le64_to_cpu(p->seq)) >= 2;
 }
 
-/* Behind its first sector there are entries, and all of them make sense here. */
+/*
+ * Behind its first sector there are entries, and all of them make sense here; and it is
+ * not a page of an earlier cache, which the module's format leaves alone.
+ */
 static bool resembles_page(const struct oc_super *sb, u32 nr, const struct optcache_table_page *p)
 {
 	static const struct optcache_table_page zero;
 	struct optcache_table_page body = zero;
 
+	if (oc_page_check(p, &sb->geo, p->uuid, nr) != -EBADMSG)
+		return false;
 	memcpy((char *)&body + 512, (const char *)p + 512, sizeof(body) - 512);
 	if (!memcmp(&body, &zero, sizeof(body)))
 		return false;
@@ -121,10 +119,12 @@ static enum bad_place judge_place(const struct oc_super *sb, u32 nr,
 	const u64 good_seq = le64_to_cpu(good->seq), good_lsn = le64_to_cpu(good->lsn);
 	u64 seq = 0, lsn = 0;
 
-	/* after its first version there need not be another one */
-	if (bad && good_seq == 1 &&
-	    (is_foreign(sb, nr, bad) || !(was_page(sb, nr, bad) || resembles_page(sb, nr, bad))))
-		return PLACE_NEVER_OURS;
+	/*
+	 * Beside the first version there may be anything, and its first sector stays when
+	 * the first write of the place is torn.
+	 */
+	if (bad && good_seq == 1 && memcmp(bad->uuid, sb->uuid, OPTCACHE_UUID_SIZE))
+		return resembles_page(sb, nr, bad) ? PLACE_HARMLESS : PLACE_NEVER_OURS;
 	if (bad && was_page(sb, nr, bad)) {
 		seq = le64_to_cpu(bad->seq);
 		lsn = le64_to_cpu(bad->lsn);
