@@ -104,7 +104,7 @@ def attaches(tap, box, cache, disk, other):
     box.clear()
     with image.Image(cache) as im:
         im.set_super(flags=image.FAILED)
-    expect_error(tap, box, "attach of a failed cache", ["attach", cache, disk], DATA, "failed while", "check")
+    expect_error(tap, box, "attach of a failed cache", ["attach", cache, disk], DATA, "failed while", "format it anew")
     with image.Image(cache) as im:
         im.set_super(flags=0)
         im.flip(100)

@@ -128,7 +128,7 @@ struct oc_core {
 	spinlock_t flush_lock;
 	struct list_head flushing;	/* oc_io of flush bios */
 	bool flush_wanted;		/* the origin should be flushed for our own sake */
-	u32 durable_writes;		/* new blocks still to be written with INTENTs, see intent.c */
+	u32 durable_writes;		/* new blocks to be written with INTENTs, see intent.c */
 	struct work_struct flush_work;
 	struct mutex flushed_lock;	/* origin_state.flushed */
 

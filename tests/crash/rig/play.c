@@ -21,6 +21,7 @@ struct play {
 	struct outcome *out;
 	__u64 cuts;			/* before this round's */
 	bool up;			/* the device under test is there */
+	bool formatting;		/* there may be no superblock */
 	bool over;			/* no use to go on */
 };
 
@@ -231,6 +232,7 @@ static bool write_back(struct play *y)
 static void detach(struct play *y, const struct cut_op *op)
 {
 	bool format = op->control == C_REFORMAT, bare = false;
+	int ret;
 
 	if (op->control != C_RESTART) {
 		bare = write_back(y);
@@ -242,9 +244,13 @@ static void detach(struct play *y, const struct cut_op *op)
 		look(y, "/dev/slow", CUT_PASS_BARE, CUT_IO_SECTORS);
 	if (power_gone(y))
 		return;
-	if (format && y->t->wipe && y->t->wipe() && !power_gone(y))
+	y->formatting = format && y->t->wipe;
+	if (y->formatting && y->t->wipe() && !power_gone(y))
 		die("the cache device cannot be wiped");
-	if (start(y, format && y->t->wipe) && !power_gone(y))
+	ret = start(y, y->formatting);
+	if (!ret)
+		y->formatting = false;
+	else if (!power_gone(y))
 		fail(y, &y->out->recovery_failed, "it does not come back after a stop");
 }
 
@@ -348,6 +354,15 @@ static void compare(struct play *y, const struct status *was)
 		     now.dirty, now.mapped);
 }
 
+/* The power went while a cache was made: the origin alone has everything. */
+static void format_again(struct play *y)
+{
+	look(y, "/dev/slow", CUT_PASS_FIRST, CUT_IO_SECTORS);
+	if (y->t->wipe())
+		die("the cache device cannot be wiped");
+	start_or_fail(y, true, "after a cut in the format");
+}
+
 static void recut(struct play *y, const struct cut_plan *c, unsigned int salt)
 {
 	arm(y, c, salt);
@@ -392,6 +407,15 @@ static void after_cut(struct play *y, const struct round_plan *round)
 	look(y, device_path, CUT_PASS_AGAIN, round->chunk);
 }
 
+static void recover(struct play *y)
+{
+	if (!y->formatting)
+		start_or_fail(y, false, "after a cut");
+	else if (start(y, false))
+		format_again(y);
+	y->formatting = false;
+}
+
 static void play_round(struct play *y, unsigned int nr)
 {
 	const struct round_plan *round = &y->p->round[nr];
@@ -403,7 +427,7 @@ static void play_round(struct play *y, unsigned int nr)
 		return;
 	for (i = 0; i < round->nr_recuts; i++)
 		recut(y, &round->recut[i], 100 + nr * 10 + i);
-	start_or_fail(y, false, "after a cut");
+	recover(y);
 	if (y->over)
 		return;
 	if (exact)
@@ -427,13 +451,8 @@ static void begin(struct play *y)
 	cut_now(y, 99);
 	stop(y);
 	power_on(y);
-	look(y, "/dev/slow", CUT_PASS_FIRST, CUT_IO_SECTORS);
-	if (!start(y, false))
-		return;
-	stop(y);
-	if (y->t->wipe())
-		die("the cache device cannot be wiped");
-	start_or_fail(y, true, "after a cut in the format");
+	if (start(y, false))
+		format_again(y);
 }
 
 /* Everything again: with nothing clean in the cache, and without the cache. */
