@@ -32,14 +32,20 @@ disc_pair()
 same()
 {
 	blockdev --flushbufs $C
-	dd if=$C bs=512 skip="$1" count="$2" 2>/dev/null >/tmp/part
-	dd if="$3" bs=512 skip="$1" count="$2" 2>/dev/null | cmp - /tmp/part ||
-		fail "sectors $1 + $2 differ from $3"
+	cmp -n $(($2 * 512)) -i $(($1 * 512)) $C "$3" || fail "sectors $1 + $2 differ from $3"
 }
 
-is_sector_of()
+# is_sector A FILE B: sector A of /tmp/first is sector B of FILE.
+is_sector()
 {
-	dd if="$1" bs=512 skip=$2 count=1 2>/dev/null | cmp -s - /tmp/sector
+	cmp -s -n 512 -i $(($1 * 512)):$(($3 * 512)) /tmp/first "$2"
+}
+
+# same_as_first SECTOR COUNT WHEN: what the device holds is still what is in /tmp/first.
+same_as_first()
+{
+	dd if=$C bs=64K skip=$(($1 * 512)) count=$(($2 * 512)) iflag=direct,skip_bytes,count_bytes \
+		2>/dev/null | cmp - /tmp/first || fail "not stable over $3"
 }
 
 # zero_or_old SECTOR COUNT STEP: zeroes or any earlier value (every STEP-th sector is looked
@@ -47,36 +53,38 @@ is_sector_of()
 zero_or_old()
 {
 	blockdev --flushbufs $C
-	dd if=$C bs=512 skip="$1" count="$2" 2>/dev/null >/tmp/first
+	dd if=$C bs=64K skip=$(($1 * 512)) count=$(($2 * 512)) iflag=skip_bytes,count_bytes \
+		2>/dev/null >/tmp/first
 	s=0
 	while [ $s -lt "$2" ]; do
-		dd if=/tmp/first bs=512 skip=$s count=1 2>/dev/null >/tmp/sector
-		cmp -s -n 512 /tmp/sector /dev/zero || is_sector_of /tmp/old $(($1 + s)) ||
-			is_sector_of /tmp/middle $(($1 + s)) || is_sector_of /tmp/was $(($1 + s)) || fail "sector $(($1 + s)) is neither old nor zero"
+		is_sector $s /dev/zero 0 || is_sector $s /tmp/old $(($1 + s)) ||
+			is_sector $s /tmp/middle $(($1 + s)) || is_sector $s /tmp/was $(($1 + s)) ||
+			fail "sector $(($1 + s)) is neither old nor zero"
 		s=$((s + $3))
 	done
 	for time in 1 2 3; do
 		blockdev --flushbufs $C
-		dd if=$C bs=512 skip="$1" count="$2" 2>/dev/null | cmp - /tmp/first ||
-			fail "reading $time differs"
+		cmp -n $(($2 * 512)) -i $(($1 * 512)):0 $C /tmp/first || fail "reading $time differs"
 	done
 	message drop-clean
 	sleep 0.2
-	dd if=$C bs=512 skip="$1" count="$2" iflag=direct 2>/dev/null | cmp - /tmp/first ||
-		fail "not stable over an eviction"
+	same_as_first "$1" "$2" "an eviction"
 	stop
 	cache
-	dd if=$C bs=512 skip="$1" count="$2" iflag=direct 2>/dev/null | cmp - /tmp/first ||
-		fail "not stable over a restart"
+	same_as_first "$1" "$2" "a restart"
 	flush
-	dd if=$C bs=512 skip="$1" count="$2" iflag=direct 2>/dev/null | cmp - /tmp/first ||
-		fail "not stable over a flush"
+	same_as_first "$1" "$2" "a flush"
 }
 
+# write_at SECTOR COUNT: few sectors one by one, many 64 KiB at a time.
 write_at()
 {
-	dd if=/dev/urandom of=/tmp/old bs=512 seek="$1" count="$2" conv=notrunc 2>/dev/null
-	dd if=/tmp/old of=$C bs=512 skip="$1" seek="$1" count="$2" oflag=direct conv=notrunc 2>/dev/null
+	size=64K
+	[ "$2" -gt 64 ] || size=512
+	dd if=/dev/urandom of=/tmp/old bs=64K seek=$(($1 * 512)) count=$(($2 * 512)) \
+		iflag=count_bytes oflag=seek_bytes conv=notrunc 2>/dev/null
+	dd if=/tmp/old of=$C bs=$size skip=$(($1 * 512)) seek=$(($1 * 512)) count=$(($2 * 512)) \
+		iflag=skip_bytes,count_bytes oflag=direct,seek_bytes conv=notrunc 2>/dev/null
 }
 
 # Ranges that begin and end a sector beside a block, and beside 1 MiB, where dm cuts.

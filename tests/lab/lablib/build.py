@@ -6,6 +6,7 @@ kernels can be built for at once. The copy is brought up to date rather than
 made anew: make then compiles only what changed.
 """
 
+import filecmp
 import os
 import pathlib
 import re
@@ -46,10 +47,11 @@ def sync(src, out):
             (out / rel).unlink()
     for rel in wanted:
         old, new = out / rel, src / rel
-        if not old.exists() or old.stat().st_size != new.stat().st_size \
-                or old.stat().st_mtime_ns != new.stat().st_mtime_ns:
+        if not old.exists() or not filecmp.cmp(old, new, shallow=False):
             old.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(new, old)
+            # of now: a file of another tree may be older than the object made of ours
+            shutil.copyfile(new, old)
+            shutil.copymode(new, old)
 
 
 def prepare(src, out, entry):
