@@ -18,27 +18,34 @@
 #include <linux/errno.h>
 #include <linux/hash.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/prefetch.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
 
 /*
- * Memory of the core: zeroed, page-aligned, of any size, and rather none at all than
- * the OOM killer.  May sleep.  Size 0 happens: a spinlock takes no room on one processor.
+ * Memory of the core: zeroed, aligned to cache lines, of any size, and rather none at all
+ * than the OOM killer.  May sleep.  Size 0 happens: a spinlock takes no room on one processor.
  */
 static inline void *oc_zalloc(size_t bytes)
 {
-	return __vmalloc(bytes ?: 1, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+
+	if (bytes > PAGE_SIZE / 2)
+		return __vmalloc(bytes, gfp);
+	/* a power of two is aligned to itself */
+	return kmalloc(roundup_pow_of_two(max_t(size_t, bytes, SMP_CACHE_BYTES)), gfp);
 }
 
 static inline void oc_free(void *p)
 {
-	vfree(p);
+	kvfree(p);
 }
 
 #else

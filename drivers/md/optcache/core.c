@@ -20,6 +20,8 @@
 
 #include <linux/device-mapper.h>
 
+#define OC_OWN_BIOS	8	/* for our own I/O, held ready */
+
 static LIST_HEAD(registry);
 static DEFINE_MUTEX(registry_lock);
 
@@ -100,7 +102,7 @@ static struct oc_core *core_alloc(void)
 	core->super_next = kzalloc(sizeof(*core->super_next), GFP_KERNEL);
 	if (oc_journal_init(&core->journal, core) || !core->stats || !core->super_page ||
 	    !core->super_next || alloc_workqueues(core) ||
-	    bioset_init(&core->bs, BIO_POOL_SIZE * 4, 0, BIOSET_NEED_BVECS)) {
+	    bioset_init(&core->bs, OC_OWN_BIOS, 0, BIOSET_NEED_BVECS)) {
 		core_free(core);
 		return NULL;
 	}
@@ -551,6 +553,7 @@ void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *wh
 size_t oc_core_memory(struct oc_core *core)
 {
 	return sizeof(*core) + num_possible_cpus() * sizeof(struct oc_stats) +
-	       core->journal.pending_max * sizeof(*core->journal.pending) +
+	       OC_OWN_BIOS * (sizeof(struct bio) + BIO_MAX_VECS * sizeof(struct bio_vec)) +
+	       OC_EVICT_BATCH * sizeof(*core->victim) + oc_journal_bytes(&core->journal) +
 	       oc_checkpoint_bytes(core) + oc_buffers_bytes(core) + oc_writeback_bytes(core);
 }

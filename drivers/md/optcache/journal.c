@@ -635,6 +635,12 @@ int oc_journal_init(struct oc_journal *j, struct oc_core *core)
 	return 0;
 }
 
+size_t oc_journal_bytes(const struct oc_journal *j)
+{
+	return OC_JOURNAL_DEPTH * (sizeof(*j->block) + PAGE_SIZE) +
+	       j->pending_max * sizeof(*j->pending);
+}
+
 static void cancel_works(struct oc_journal *j)
 {
 	cancel_delayed_work_sync(&j->lazy);

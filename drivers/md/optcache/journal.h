@@ -104,6 +104,7 @@ struct oc_journal {
 int oc_journal_init(struct oc_journal *j, struct oc_core *core);
 void oc_journal_exit(struct oc_journal *j);
 void oc_journal_stop(struct oc_journal *j);	/* undoes oc_journal_start(), if it was called */
+size_t oc_journal_bytes(const struct oc_journal *j);
 
 /* Set where the ring stands after replay; before the first reservation.  Return: 0 or -ENOMEM. */
 int oc_journal_start(struct oc_journal *j, u64 lsn, u64 offset, u64 used);
