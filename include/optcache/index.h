@@ -10,8 +10,8 @@
  * "not found", and whoever must be sure asks oc_index_find_locked().  A found
  * slot means nothing until it is pinned: pinning checks block and state again.
  *
- * A block can have several slots: at most one is current (FRESH, LIVE, COPY), the
- * others are DEAD or GONE and stay findable until their end is durable.
+ * A block can have several slots: at most one is current (FRESH, SEALED, LIVE,
+ * COPY), the others are DEAD or GONE and stay findable until their end is durable.
  *
  * stripe[] locks protect the chains (each a share of the heads), with interrupts
  * off; order: journal lock, stripe, free_lock.

@@ -471,6 +471,96 @@ errors_and_modes()
 	ends
 }
 
+# New sectors of a dirty block arrive after the journal has failed: there is no record of
+# them and never will be, so the writer is told.
+extend_after_failure()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=80 2>/dev/null
+	dd if=/tmp/many of=$C bs=512 seek=8000 count=1 oflag=direct conv=notrunc,fsync 2>/dev/null
+	# no flush for so long: writers do not wait for the journal, which then has nothing to do
+	write_4k /tmp/many 100 80
+	sleep 0.5
+	data=$(slot_sector 0)
+	order slow fast us=1000000 op=write sector="$data" len=$((32768 - data))
+	order fail fast op=write sector=0 len=16
+	{
+		dd if=/tmp/many of=$C bs=512 seek=8001 count=1 oflag=direct conv=notrunc,fsync \
+			2>/dev/null && echo told nothing >/tmp/told
+	} &
+	rm -f /tmp/told
+	sleep 0.3
+	message set writeback_delay 1800
+	wait_for 10 st_is health failed
+	wait
+	[ ! -e /tmp/told ] || fail "a write that has no record was acknowledged, and flushed"
+	order heal fast
+	read_back 8000 1 | cmp -n 512 - /tmp/many
+	ends
+}
+
+# A transient error while a checkpoint runs: what was dirty stays within reach.
+dirty_is_not_marked()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=400 2>/dev/null
+	write_4k /tmp/many 0 8
+	sync $C
+	table=$(($(super_field 112) / 512))
+	order slow fast us=1000000 op=write sector=$table len=$(($(slot_sector 0) - table))
+	half=$(($(st journal_size) / 2 / 512 + 1))
+	dd if=/tmp/many of=$C bs=4096 seek=100 count=$half oflag=direct,dsync conv=notrunc 2>/dev/null
+	order fail fast op=write sector=0 len=16 count=1
+	message set writeback_delay 1800
+	wait_for 10 st_is health failed
+	is "$(st checkpoints)" 0 "checkpoints that were over too early for this test"
+	sleep 3
+	ends
+	order heal fast
+	cache || fail "a cache with dirty data was marked as failed"
+	read_back 0 64 | cmp -n 32768 - /tmp/many
+	read_back 800 8 | cmp -n 4096 - /tmp/many
+	same_without_cache
+}
+
+# Write-back's flush of the disk fails over what a user wrote past the cache: a disk says
+# it once, and it is the user's next fsync that has to hear it.
+origin_flush_told()
+{
+	noisy_pair
+	new_cache seq_cutoff 64
+	message set writeback_delay 3600
+	write_4k /tmp/noise 5 1
+	dd if=/tmp/noise of=$C bs=64k seek=64 count=32 oflag=direct conv=notrunc 2>/dev/null
+	[ "$(st write_bypass)" -gt 0 ] || fail "nothing went past the cache"
+	order fail slow op=flush count=1
+	message flush
+	wait_for 20 st_is flush idle
+	message flush
+	wait_for 20 st_is flush idle
+	refused timeout 30 sync $C
+	sync $C
+}
+
+# The same for a cache device that holds the only copy.
+cache_flush_told()
+{
+	noisy_pair volatile=1
+	new_cache
+	keep_dirty
+	write_4k /tmp/noise 5 1
+	sync $C
+	sleep 0.3
+	write_4k /tmp/noise 5 1
+	order fail fast op=flush count=1
+	refused timeout 30 sync $C
+	sync $C
+}
+
 t "a clean block that cannot be read comes from the origin" clean_unreadable
 t "a dirty block that cannot be read is lost alone" dirty_unreadable
 t "a long read over it counts it once" dirty_unreadable_long
@@ -482,6 +572,8 @@ done
 t "overwriting a dirty block fails" dirty_write_fails
 t "the journal cannot be written" journal_fails
 t "the superblock cannot be written" super_fails
+t "new sectors after the journal has failed" extend_after_failure
+t "an error during a checkpoint does not mark what is dirty" dirty_is_not_marked
 t "the superblock cannot be read" super_unreadable
 t "the origin cannot be flushed at the start" activation_flush slow
 t "the cache device cannot be flushed at the start" activation_flush fast
@@ -491,6 +583,8 @@ for mode in writethrough writearound passthrough; do
 done
 t "write-back: the origin cannot be written" origin_unwritable_back
 t "the origin cannot be flushed" origin_flush_fails
+t "the origin could not be flushed when write-back asked" origin_flush_told
+t "the cache device could not be flushed once" cache_flush_told
 for mode in writethrough writearound passthrough; do
 	t "$mode: the cache device vanishes" vanish_through $mode 0
 done

@@ -393,6 +393,83 @@ recovered_waits()
 	same_without_cache
 }
 
+# A device that was resized meanwhile: the table is refused, and the old one goes on.
+resized()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=8
+	order add name=slow model=ram size_mb=32
+	trimmed cut_fast /dev/fast 16000
+	trimmed cut_slow /dev/slow 49152
+	FAST=/dev/mapper/cut_fast
+	SLOW=/dev/mapper/cut_slow
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=/tmp/some bs=4096 count=16 2>/dev/null
+	dd if=/tmp/some of=$C bs=4096 count=16 oflag=direct conv=notrunc 2>/dev/null
+	dmsetup reload cut_slow --table "0 65536 linear /dev/slow 0"
+	dmsetup resume cut_slow
+	mark
+	refused dmsetup reload c --table "$(table)"
+	klog | grep -q "made for an origin of 49152 sectors, not 65536" || fail "the log does not tell"
+	dmsetup reload cut_slow --table "0 49152 linear /dev/slow 0"
+	dmsetup resume cut_slow
+	dmsetup reload cut_fast --table "0 15000 linear /dev/fast 0"
+	dmsetup resume cut_fast
+	mark
+	refused dmsetup reload c --table "$(table)"
+	klog | grep -q "the cache device has shrunk from" || fail "the log does not tell"
+	dmsetup reload cut_fast --table "0 16000 linear /dev/fast 0"
+	dmsetup resume cut_fast
+	dmsetup suspend c
+	dmsetup resume c
+	is "$(st dirty)" 16
+	dd if=$C bs=4096 count=16 iflag=direct 2>/dev/null | cmp - /tmp/some
+	same_without_cache
+}
+
+# A table that waits says what it would change, and changes nothing.
+waiting_table()
+{
+	pair 4 16
+	new_cache seq_cutoff 64
+	dmsetup reload c --table "$(table seq_cutoff 4096 mode writethrough)"
+	dmsetup table --inactive c | grep -q "mode writethrough.*seq_cutoff 4096\|seq_cutoff 4096.*mode writethrough" ||
+		fail "the inactive table is: $(dmsetup table --inactive c)"
+	is "$(st mode)" writeback
+	is "$(st seq_cutoff)" 64
+	dmsetup clear c
+	dmsetup table c | grep -q "seq_cutoff 64" || fail "the table is: $(dmsetup table c)"
+}
+
+# Writes through the cache, and never a flush: their slots are of use again all the same.
+never_flushed()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=16
+	order add name=slow model=ram size_mb=64 volatile=1
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	new_cache mode writethrough seq_cutoff 0
+	dd if=/dev/zero of=$C bs=128k count=512 oflag=direct conv=notrunc 2>/dev/null
+	message reset-stats
+	dd if=/dev/zero of=$C bs=128k count=256 oflag=direct conv=notrunc 2>/dev/null
+	[ "$(st write_through)" -gt 100 ] || fail "only $(st write_through) of 256 writes are cached"
+}
+
+# The caller's own pages go to the cache device: what it needs of them, the cached device does.
+stable_pages()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=8
+	order add name=slow model=ram size_mb=16
+	FAST=/dev/fast
+	SLOW=/dev/slow
+	echo 1 >/sys/block/fast/queue/stable_writes
+	new_cache
+	is "$(cat "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor c)/queue/stable_writes")" 1
+}
+
 for change in by_message by_sysfs by_reload; do
 	t "modes change $change under load" while_busy $change
 done
@@ -402,6 +479,10 @@ t "suspend and resume in every way under load" while_busy suspend_resume
 t "dmsetup table goes round" round_trip
 t "a reload reads no metadata" reload_is_cheap
 t "an inactive table changes nothing" cleared
+t "a table that waits says what it would change" waiting_table
+t "a device that was resized is refused" resized
+t "write-through without flushes" never_flushed
+t "the need of stable pages is passed on" stable_pages
 t "options are kept over a restart" saved_restart
 t "options are kept over a power cut" saved_crash
 t "seq_cutoff" seq_cutoff

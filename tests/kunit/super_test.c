@@ -242,6 +242,9 @@ static void super_senseless_regions(struct kunit *test)
 	SENSELESS(geo.data_start, geo->data_start - 4096);
 	SENSELESS(geo.data_start, geo->data_start + 4096);
 	SENSELESS(geo.data_start, -4096ULL);
+	/* a ring of few units: one INTENT wants room for three records at once */
+	t->sb.geo.journal_unit = 4096;
+	SENSELESS(geo.journal_size, 15 * 4096);
 }
 
 static void super_senseless_state(struct kunit *test)

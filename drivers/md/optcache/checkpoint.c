@@ -128,6 +128,9 @@ static int write_batch(struct oc_checkpoint *ck, u32 n)
 	int r;
 
 	r = oc_journal_sync(&ck->core->journal);
+	/* what was encoded after a failure is in no record */
+	if (!r && oc_failed(ck->core))
+		r = -EIO;
 	if (r) {
 		give_back(ck, n);
 		return r;

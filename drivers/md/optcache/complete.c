@@ -126,7 +126,8 @@ static void end_write_hit(struct oc_io *io, blk_status_t status)
 {
 	unpin_run(io, true);
 	if (likely(!status)) {
-		oc_lost_remove(io->core, oc_sector_block(io->iter.bi_sector), io->nr);
+		oc_lost_overwritten(io->core, io->iter.bi_sector,
+				    io->iter.bi_size >> SECTOR_SHIFT);
 	} else if (is_media_error(status)) {
 		oc_count(io->core, cache_errors);
 		oc_core_degrade(io->core, OC_DEGRADED, "writing the cache device failed");
@@ -155,8 +156,8 @@ static void recorded(struct oc_io *io)
 	oc_journal_done(j, io->lsn);
 }
 
-/* The new sectors of a dirty block are there. */
-static void map_sectors(struct oc_io *io)
+/* The new sectors of a dirty block are there.  Return: as map_new(). */
+static bool map_sectors(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 	struct oc_journal *j = &core->journal;
@@ -166,6 +167,10 @@ static void map_sectors(struct oc_io *io)
 	u64 word;
 
 	oc_journal_lock(j, flags);
+	if (j->failed && !(io->flags & OC_IO_INTENT)) {
+		oc_journal_unlock(j, flags);
+		return false;
+	}
 	word = oc_slot_extend(&core->slots, io->slot, valid);
 	if (word && !j->failed) {
 		oc_journal_map(j, io->slot, word, unflushed(io));
@@ -173,14 +178,15 @@ static void map_sectors(struct oc_io *io)
 	}
 	recorded(io);
 	oc_journal_unlock(j, flags);
+	return true;
 }
 
 static bool end_extend(struct oc_io *io, blk_status_t *status)
 {
-	if (!*status)
-		map_sectors(io);
-	else if (io->flags & OC_IO_INTENT)
+	if (*status && io->flags & OC_IO_INTENT)
 		oc_intent_void_extend(io);
+	if (!*status && !map_sectors(io))
+		*status = BLK_STS_IOERR;
 	oc_io_return_credits(io);
 	if (!(io->flags & OC_IO_REST))
 		oc_io_unlock(io);
@@ -350,10 +356,12 @@ bool oc_io_end(struct oc_io *io, blk_status_t *status)
 		break;
 	case OC_IO_FLUSH:
 		done = !is_media_error(*status);
-		if (!done)	/* does it matter?  The worker knows */
+		if (!done) {	/* does it matter?  The worker knows */
+			io->status = *status;
 			oc_flush_queue(io);
-		else if (!*status)
+		} else if (!*status) {
 			oc_journal_covered(&io->core->journal, io->lsn);
+		}
 		break;
 	default:
 		break;

@@ -3,13 +3,13 @@
  * The copier brings one batch of dirty blocks to the origin:
  *
  *	1. the next dirty blocks above the cursor; credits for their CLEAN records
- *	2. lock runs of adjacent blocks, take their slots from LIVE to COPY (pinned)
- *	3. sync the journal: a block may reach the origin only when its mapping is durable,
- *	   else a crash could bring an older clean mapping back over it
+ *	2. lock runs of adjacent blocks, take their slots from LIVE to COPY (pinned): a block
+ *	   may reach the origin only when its mapping is durable, which LIVE says, else a
+ *	   crash could bring an older clean mapping back over it
  *	4. read the slots, then write the origin, ascending
  *	5. flush the origin
  *	6. COPY to LIVE and clean, with a CLEAN record; but a block that was written
- *	   meanwhile has left COPY and stays dirty (hazard 10).  The journal block has
+ *	   meanwhile has left COPY and stays dirty.  The journal block has
  *	   PREFLUSH, so the slot's bytes are durable before they are called clean
  *	7. unpin, unlock
  *

@@ -6,9 +6,9 @@
  *	NEW -resume-> RUNNING -suspend-> STOPPED -resume-> RUNNING ...
  *
  * Metadata is read at the first resume and not in the constructor: only then is it
- * sure that no other table of this device still works on it (hazard 15).  A stop
+ * sure that no other table of this device still works on it.  A stop
  * leaves memory and devices in agreement; a later start of the same core only checks that
- * nobody has written the superblock since (hazard 19).
+ * nobody has written the superblock since.
  *
  * registry_lock (mutex) protects the registry and core->users; admin of a core is
  * taken inside it.
@@ -46,7 +46,12 @@ static void free_workqueues(struct oc_core *core)
 
 static int alloc_workqueues(struct oc_core *core)
 {
-	core->wb_wq = alloc_workqueue("optcache_wb", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	/*
+	 * Freezable: what is called clean on the device after the image of a hibernation was
+	 * taken would be dirty, and written, in the memory that comes back from it.
+	 */
+	core->wb_wq = alloc_workqueue("optcache_wb",
+				      WQ_MEM_RECLAIM | WQ_UNBOUND | WQ_FREEZABLE, 0);
 	core->bg_wq = alloc_workqueue("optcache_bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	core->wq = alloc_workqueue("optcache", WQ_MEM_RECLAIM | WQ_HIGHPRI | OC_WQ_PERCPU, 0);
 	core->journal_wq = alloc_workqueue("optcache_journal",
@@ -236,26 +241,36 @@ static int check_clone(struct oc_core *core)
 	return why ? -ESTALE : 0;
 }
 
+int oc_core_check_sizes(const struct oc_core *core, const struct oc_geometry *geo,
+			struct block_device *cache, sector_t origin_sectors)
+{
+	if (geo->journal_unit < bdev_logical_block_size(cache)) {
+		DMERR("%s: this cache was made on a device with %u-byte sectors, not %u: copy it back",
+		      dm_device_name(core->md), geo->journal_unit,
+		      bdev_logical_block_size(cache));
+		return -EINVAL;
+	}
+	if (geo->origin_sectors != origin_sectors) {
+		DMERR("%s: this cache was made for an origin of %llu sectors, not %llu: check the device names, and whether the origin was resized",
+		      dm_device_name(core->md), geo->origin_sectors,
+		      (unsigned long long)origin_sectors);
+		return -EINVAL;
+	}
+	if (geo->cache_sectors > bdev_nr_sectors(cache)) {
+		DMERR("%s: the cache device has shrunk from %llu to %llu sectors: give it back its size",
+		      dm_device_name(core->md), geo->cache_sectors,
+		      (unsigned long long)bdev_nr_sectors(cache));
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_pair(struct oc_core *core, const struct oc_super *sb)
 {
-	if (sb->geo.journal_unit < bdev_logical_block_size(core->cache)) {
-		DMERR("%s: this cache was made on a device with %u-byte sectors, not %u: copy it back",
-		      dm_device_name(core->md), sb->geo.journal_unit,
-		      bdev_logical_block_size(core->cache));
-		return -EINVAL;
-	}
-	if (sb->geo.origin_sectors != core->origin_sectors) {
-		DMERR("%s: this cache was made for an origin of %llu sectors, not %llu: check the device names",
-		      dm_device_name(core->md), sb->geo.origin_sectors,
-		      (unsigned long long)core->origin_sectors);
-		return -EINVAL;
-	}
-	if (sb->geo.cache_sectors > bdev_nr_sectors(core->cache)) {
-		DMERR("%s: the cache device has shrunk from %llu to %llu sectors: give it back its size",
-		      dm_device_name(core->md), sb->geo.cache_sectors,
-		      (unsigned long long)bdev_nr_sectors(core->cache));
-		return -EINVAL;
-	}
+	int r = oc_core_check_sizes(core, &sb->geo, core->cache, core->origin_sectors);
+
+	if (r)
+		return r;
 	if (sb->flags & OPTCACHE_SUPER_FAILED) {
 		DMERR("%s: this cache has failed and its origin may have been written since: run optcachectl check, then format it anew",
 		      dm_device_name(core->md));
@@ -408,7 +423,11 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table)
 		if (r)
 			core_unload(core);
 	} else {
-		r = core_check(core);
+		/* a device may have been resized since its table was loaded */
+		r = oc_core_check_sizes(core, &core->super.geo, core->cache,
+					core->origin_sectors);
+		if (!r)
+			r = core_check(core);
 		if (!r)
 			r = merge_table(core, table);
 	}
@@ -416,7 +435,7 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table)
 		goto out;
 	opt = core->options;
 	core->stopping = false;
-	core->state = OC_CORE_RUNNING;
+	smp_store_release(&core->state, OC_CORE_RUNNING);	/* status looks at what is loaded */
 	oc_core_apply(core, &opt);
 	oc_writeback_start(core);
 	oc_evict_kick(core);
@@ -538,10 +557,20 @@ void oc_core_event(struct oc_core *core)
 
 static const char *const health_name[] = { "ok", "degraded", "failed" };
 
+/* Return: it was better before. */
+static bool worsen(struct oc_core *core, enum oc_health health)
+{
+	enum oc_health old = READ_ONCE(core->health);
+
+	while (health > old)
+		if (try_cmpxchg(&core->health, &old, health))
+			return true;
+	return false;
+}
+
 void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *what)
 {
-	if (health > READ_ONCE(core->health)) {
-		WRITE_ONCE(core->health, health);
+	if (worsen(core, health)) {
 		oc_core_event(core);
 		DMERR("%s: %s: the cache is now %s; see optcachectl status",
 		      dm_device_name(core->md), what, health_name[health]);

@@ -8,7 +8,7 @@
  *	super_lock (mutex)	the superblock and its buffer
  *	flushed_lock (mutex)	origin_state.flushed
  *	journal.lock		recorded state of the slots
- *	index stripe, range stripe, fresh.lock, fill.lock, defer_lock, flush_lock
+ *	index stripe, range stripe, fresh.lock, buffer pool, defer_lock, flush_lock
  *	slots.free_lock
  */
 #ifndef _OC_CORE_H
@@ -57,6 +57,7 @@ struct oc_origin {
 	atomic64_t user_writes;	/* without write-back's own: what a user's flush has to cover */
 	u64 flushed;		/* value of writes that the last flush covered */
 	u64 user_flushed;
+	int user_error;		/* of a flush of users' writes that none of them has seen */
 };
 
 /* Clean slots mapped in memory only, until an origin flush lets the journal know them. */
@@ -115,8 +116,8 @@ struct oc_core {
 	 * queues after its own: wb_wq, bg_wq, wq, journal_wq.
 	 */
 	struct workqueue_struct *wb_wq;		/* write-back */
-	struct workqueue_struct *bg_wq;		/* flushes, checkpoints */
-	struct workqueue_struct *wq;		/* routing, eviction: never waits */
+	struct workqueue_struct *bg_wq;		/* flushes, checkpoints, eviction */
+	struct workqueue_struct *wq;		/* routing: never waits */
 	struct workqueue_struct *journal_wq;	/* commits: wait for the device only */
 	struct bio_set bs;		/* our own I/O */
 
@@ -176,6 +177,9 @@ struct oc_core {
 struct oc_core *oc_core_get(struct dm_target *ti, struct block_device *cache,
 			    struct block_device *origin, char why[OC_WHY_MAX]);
 void oc_core_put(struct oc_core *core, const struct dm_table *table);
+/* Do the devices go with @geo?  Return: 0 or -EINVAL, and the log says why. */
+int oc_core_check_sizes(const struct oc_core *core, const struct oc_geometry *geo,
+			struct block_device *cache, sector_t origin_sectors);
 void oc_core_forget_all(void);		/* module exit: which caches must not come back */
 
 /*
@@ -212,7 +216,7 @@ void oc_core_degrade(struct oc_core *core, enum oc_health health, const char *wh
 
 /* ---- superblock.c: all sleep ---- */
 int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct page *page,
-		    unsigned int bytes);
+		    unsigned int start, unsigned int bytes);	/* @start: in the page */
 int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int *place,
 		  const char **why);
 /* Makes the epoch (and whatever else changed) durable. */
@@ -253,7 +257,7 @@ static inline void oc_evict_kick(struct oc_core *core)
 {
 	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed) &&
 	    !READ_ONCE(core->stopping))
-		queue_work(core->wq, &core->evict_work);
+		queue_work(core->bg_wq, &core->evict_work);
 }
 
 /* ---- flush.c ---- */
@@ -271,6 +275,7 @@ void oc_fresh_init(struct oc_core *core);
 /* Installed FRESH slots, in the index; the ring records or frees them later. */
 /* Room for one entry, before the slots are written.  Any context. */
 bool oc_fresh_reserve(struct oc_core *core);
+void oc_fresh_hurry(struct oc_core *core);	/* flush or record, so that some leave */
 void oc_fresh_unreserve(struct oc_core *core);
 void oc_fresh_add(struct oc_core *core, oc_slot_t first, u32 nr, u64 gen);
 void oc_fresh_settle(struct oc_core *core);	/* origin was flushed, or there is room */

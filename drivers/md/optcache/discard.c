@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Discard: forget whole blocks.  Their mappings, dirty ones too, end durably before the
- * discard completes, so that nothing comes back over what is written later
- * (hazard 8); then the origin discards them as well, if it can.  Blocks covered only
- * in part keep their data on both devices: discarding is a hint.
+ * discard completes, so that nothing comes back over what is written later; then the
+ * origin discards them as well, if it can.  Blocks covered only in part keep their data on both devices: discarding is a hint.
  */
 #include "io.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Eviction: keep a pool of free slots ready, so that a write never waits for one.
- * A slot is free only when the record that ends its old mapping is durable
- * (hazard 2); the journal frees it then.
+ * A slot is free only when the record that ends its old mapping is durable; the journal
+ * frees it then.
  */
 #include "core.h"
 #include "trace.h"
@@ -44,6 +44,11 @@ void oc_evict_work(struct work_struct *work)
 	u64 scanned = 0;
 	u32 nr, got, ended = 0;
 
+	/* a cache full of dirty blocks is not searched again and again */
+	if (atomic64_read(&core->slots.nr_mapped) <= atomic64_read(&core->slots.nr_dirty)) {
+		oc_writeback_hurry(core);
+		return;
+	}
 	while (oc_slots_nr_free(&core->slots) + ended < core->free_high &&
 	       scanned < 4ULL * core->slots.nr) {
 		got = oc_journal_reserve(j, 1, OC_EVICT_BATCH);
@@ -60,6 +65,9 @@ void oc_evict_work(struct work_struct *work)
 	/* nothing clean left: only write-back makes room */
 	if (!ended && atomic64_read(&core->slots.nr_dirty))
 		oc_writeback_hurry(core);
+	/* ... or what is known to memory only gets its record, and may go then */
+	if (!ended && oc_fresh_waiting(core))
+		oc_fresh_hurry(core);
 }
 
 /*

@@ -10,7 +10,7 @@
  *	5. unlock the range
  *
  * No write to these blocks can have begun since the disk was read: it would have
- * needed the range lock (hazard 9).
+ * needed the range lock.
  */
 #include "buffer.h"
 #include "trace.h"

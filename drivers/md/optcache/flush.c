@@ -8,7 +8,7 @@
  * As long as the origin owes nothing, the bio waits for the journal, often for nothing, and
  * goes to the cache device, if that has a volatile cache.  Otherwise a worker serves all
  * flushes that wait as one group: those that come meanwhile form the next group, because
- * what completes while a flush is under way is not covered by it (hazard 7).
+ * what completes while a flush is under way is not covered by it.
  *
  * Does the origin owe a flush?  origin_state counts its completed writes, and keeps
  * what that count was when the last successful flush was sent.  What write-back wrote
@@ -23,8 +23,10 @@
 
 static bool origin_clean(struct oc_core *core)
 {
-	return atomic64_read(&core->origin_state.user_writes) ==
-	       READ_ONCE(core->origin_state.user_flushed);
+	const struct oc_origin *o = &core->origin_state;
+
+	return atomic64_read(&o->user_writes) == READ_ONCE(o->user_flushed) &&
+	       !READ_ONCE(o->user_error);
 }
 
 void oc_flush_queue(struct oc_io *io)
@@ -61,12 +63,12 @@ int oc_flush_map(struct oc_io *io)
 	trace_optcache_flush(io);
 	oc_stream_flush(&core->streams);
 	oc_intent_expect(core);
+	io->status = BLK_STS_OK;
 	if (!origin_clean(core)) {
 		oc_flush_queue(io);
 		return DM_MAPIO_SUBMITTED;
 	}
 	io->kind = OC_IO_FLUSH;
-	io->status = BLK_STS_OK;
 	/* nothing but to answer when the journal is durable */
 	if (!bdev_write_cache(core->cache))
 		io->flags |= OC_IO_FINISH;
@@ -88,6 +90,7 @@ int oc_flush_route(struct oc_io *io)
 {
 	if (!io->status)
 		return flush_cache(io);
+	io->status = BLK_STS_OK;	/* perhaps nothing is lost by it */
 	oc_flush_queue(io);
 	return DM_MAPIO_SUBMITTED;
 }
@@ -108,6 +111,9 @@ int oc_origin_flush(struct oc_core *core)
 	oc_count(core, origin_flushes);
 	r = blkdev_issue_flush(core->origin);
 	if (r) {
+		/* the device may say it only once, and somebody's data may be gone */
+		if (READ_ONCE(o->user_flushed) != user)
+			WRITE_ONCE(o->user_error, r);
 		oc_count(core, origin_errors);
 		oc_core_degrade(core, OC_DEGRADED, "flushing the origin failed");
 		return r;
@@ -121,19 +127,34 @@ int oc_origin_flush(struct oc_core *core)
 	return 0;
 }
 
-static blk_status_t flush_all(struct oc_core *core, bool wanted, bool cache_too)
+/* What a flush of the cache device has told the first of the group whom it failed. */
+static int told(const struct list_head *group)
+{
+	const struct oc_io *io;
+
+	list_for_each_entry(io, group, list)
+		if (io->status)
+			return blk_status_to_errno(io->status);
+	return 0;
+}
+
+static blk_status_t flush_all(struct oc_core *core, bool wanted, const struct list_head *group)
 {
 	int r = 0, r2 = 0;
 	u64 lsn;
 
 	if (!origin_clean(core) || wanted)
 		r = oc_origin_flush(core);
-	if (!cache_too)
+	if (list_empty(group))
 		return BLK_STS_OK;
+	r = xchg(&core->origin_state.user_error, 0) ?: r;
 	r2 = oc_journal_sync_done(&core->journal);
 	lsn = oc_journal_flushing(&core->journal);
 	if (!r2)
 		r2 = blkdev_issue_flush(core->cache);
+	/* a second one may go well, and what the first has lost is lost */
+	if (!r2)
+		r2 = told(group);
 	if (!r2) {
 		oc_journal_covered(&core->journal, lsn);
 	} else {
@@ -159,7 +180,7 @@ void oc_flush_work(struct work_struct *work)
 	list_splice_init(&core->flushing, &group);
 	spin_unlock_irq(&core->flush_lock);
 
-	status = flush_all(core, wanted, !list_empty(&group));
+	status = flush_all(core, wanted, &group);
 	list_for_each_entry_safe(io, next, &group, list) {
 		list_del_init(&io->list);
 		oc_io_finish(io, status);

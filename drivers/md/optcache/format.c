@@ -108,7 +108,7 @@ static const char *geometry_regions(const struct oc_geometry *geo)
 		return "superblock: a region lies beyond the cache device";
 	if (geo->journal_start < JOURNAL_START)
 		return "superblock: the journal overlaps the superblocks";
-	if (geo->journal_size < 2 * OPTCACHE_JOURNAL_BLOCK_MAX)
+	if (geo->journal_size < max(2 * OPTCACHE_JOURNAL_BLOCK_MAX, 16 * geo->journal_unit))
 		return "superblock: the journal is too small";
 	if (geo->journal_start + geo->journal_size > geo->table_start)
 		return "superblock: the journal overlaps the table";

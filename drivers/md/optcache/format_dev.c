@@ -11,7 +11,7 @@
 static int write_page(struct block_device *cache, u64 offset, struct page *page,
 		      blk_opf_t flags)
 {
-	return oc_sync_page_io(cache, REQ_OP_WRITE | REQ_META | flags, offset, page,
+	return oc_sync_page_io(cache, REQ_OP_WRITE | REQ_META | flags, offset, page, 0,
 			       OPTCACHE_PAGE_SIZE);
 }
 
@@ -22,7 +22,7 @@ static int check_zeroed(struct block_device *cache, const struct oc_geometry *ge
 	int r;
 
 	for (offset = 0; offset <= geo->journal_start; offset += OPTCACHE_PAGE_SIZE) {
-		r = oc_sync_page_io(cache, REQ_OP_READ | REQ_META, offset, page,
+		r = oc_sync_page_io(cache, REQ_OP_READ | REQ_META, offset, page, 0,
 				    OPTCACHE_PAGE_SIZE);
 		if (r) {
 			*why = "format: the cache device cannot be read: check it for media errors";

@@ -22,8 +22,8 @@ static u32 ring_used(const struct oc_fresh *f)
 	return f->head - f->tail;
 }
 
-/* The ring is full: of entries that wait for a flush, or of some that could be recorded. */
-static void make_room(struct oc_core *core)
+/* The oldest entries wait for a flush, or could be recorded. */
+void oc_fresh_hurry(struct oc_core *core)
 {
 	struct oc_fresh *f = &core->fresh;
 	unsigned long flags;
@@ -51,7 +51,7 @@ bool oc_fresh_reserve(struct oc_core *core)
 		f->reserved++;
 	spin_unlock_irqrestore(&f->lock, flags);
 	if (!ok)
-		make_room(core);
+		oc_fresh_hurry(core);
 	return ok;
 }
 

@@ -3,7 +3,7 @@
  * A durable write in one round trip: the data goes to fresh slots and, in parallel, the
  * journal says which blocks they are going to hold, with a checksum of the data.  After a
  * crash the checksum tells whether the data arrived.  Data and checksum come from one
- * copy, because the caller's pages may change meanwhile (hazard 18).
+ * copy, because the caller's pages may change meanwhile.
  *
  *	begin	under the range lock, slots and credits are taken: INTENTs appended and
  *		committed, data sent
@@ -37,7 +37,8 @@ bool oc_intent_wanted(const struct oc_io *io)
 	struct oc_core *core = io->core;
 	u32 left = READ_ONCE(core->durable_writes);
 
-	if (bio_sectors(io->bio) > OC_INTENT_SECTORS)
+	/* its two bios may wait for the device's tags */
+	if (bio_sectors(io->bio) > OC_INTENT_SECTORS || io->bio->bi_opf & REQ_NOWAIT)
 		return false;
 	if (left)
 		WRITE_ONCE(core->durable_writes, left - 1);	/* a lost count does no harm */

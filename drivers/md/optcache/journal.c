@@ -418,6 +418,7 @@ static struct oc_journal_block *start_block(struct oc_journal *j, u32 nr, u32 si
 	b->answered = false;
 	b->lsn = j->issued_lsn;
 	b->nr = nr;
+	b->slots = 0;
 	b->covers = 0;
 	if (j->flush_lsn > j->covered_lsn && j->flush_lsn > b->lsn)
 		b->covers = close_head(j);
@@ -436,6 +437,7 @@ static struct oc_journal_block *fill_block(struct oc_journal *j, u32 *size, u64 
 {
 	struct oc_journal_block *b = NULL;
 	struct optcache_record *disk;
+	const struct oc_record *r;
 	unsigned long flags;
 	u32 nr, i;
 
@@ -448,8 +450,11 @@ static struct oc_journal_block *fill_block(struct oc_journal *j, u32 *size, u64 
 	*size = round_up(sizeof(struct optcache_journal_header) + nr * sizeof(*disk), j->unit);
 	b = start_block(j, nr, *size, offset);
 	disk = b->data + sizeof(struct optcache_journal_header);
-	for (i = 0; i < nr; i++)
-		oc_record_encode(&j->pending[(b->lsn + i) & (j->pending_max - 1)], &disk[i]);
+	for (i = 0; i < nr; i++) {
+		r = &j->pending[(b->lsn + i) & (j->pending_max - 1)];
+		b->slots += r->count;
+		oc_record_encode(r, &disk[i]);
+	}
 out:
 	spin_unlock_irqrestore(&j->lock, flags);
 	return b;
@@ -506,8 +511,8 @@ static void apply_block(struct oc_journal *j, struct oc_journal_block *b)
 	u32 i, k;
 
 	for (i = 0; i < b->nr; i++) {
-		if (oc_record_decode(&r, &disk[i], &core->super.geo))
-			continue;
+		if (WARN_ON_ONCE(oc_record_decode(&r, &disk[i], &core->super.geo)))
+			continue;	/* it was ours */
 		for (k = 0; k < r.count; k++) {
 			slot = slot_add(r.slot, k);
 			if (r.type == OPTCACHE_REC_MAP)
@@ -519,20 +524,20 @@ static void apply_block(struct oc_journal *j, struct oc_journal_block *b)
 	}
 }
 
-/* So many records are applied in the device's completion; more of them by the worker. */
+/* So many slots are changed in the device's completion; more of them by the worker. */
 #define OC_APPLY_ATOMIC	16
 
 /* The oldest block, if its time has come; it is ours until retire(). */
 static struct oc_journal_block *next_answered(struct oc_journal *j, bool atomic)
 {
-	struct oc_journal_block *b = &j->block[j->oldest];
+	struct oc_journal_block *b;
 	unsigned long flags;
 
 	spin_lock_irqsave(&j->lock, flags);
 	b = &j->block[j->oldest];
 	if (!j->in_flight || !b->answered || j->finishing) {
 		b = NULL;
-	} else if (atomic && (b->status || b->nr > OC_APPLY_ATOMIC)) {
+	} else if (atomic && (b->status || b->slots > OC_APPLY_ATOMIC)) {
 		queue_work(j->core->journal_wq, &j->work);
 		b = NULL;
 	} else {

@@ -51,6 +51,7 @@ struct oc_journal_block {
 	u64 lsn;			/* of its first record */
 	u64 covers;			/* its PREFLUSH: data of records below is durable with it */
 	u32 nr;
+	u32 slots;			/* that its records speak of */
 	bool answered;
 	blk_status_t status;
 	struct bio bio;

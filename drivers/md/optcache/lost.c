@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lost blocks; see lost.h. */
-#include "core.h"
+#include "io.h"
 
 #include <linux/device-mapper.h>
 
@@ -56,6 +56,21 @@ void oc_lost_remove(struct oc_core *core, oc_block_t block, u32 nr)
 		else
 			i++;
 	spin_unlock_irqrestore(&lost->lock, flags);
+}
+
+/* A block of which some sectors stay as they were stays lost. */
+void oc_lost_overwritten(struct oc_core *core, sector_t sector, u32 sectors)
+{
+	sector_t end = sector + sectors;
+	u64 first = from_oblock(oc_sector_block(sector + OPTCACHE_SECTORS_PER_BLOCK - 1));
+	u64 last;
+
+	/* the origin's last block may be a short one */
+	if (end == core->origin_sectors)
+		end += OPTCACHE_SECTORS_PER_BLOCK - 1;
+	last = from_oblock(oc_sector_block(end));
+	if (first < last)
+		oc_lost_remove(core, to_oblock(first), last - first);
 }
 
 u64 oc_lost_count(const struct oc_core *core)

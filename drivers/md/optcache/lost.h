@@ -24,6 +24,7 @@ struct oc_lost {
 void oc_lost_init(struct oc_lost *lost);
 void oc_lost_add(struct oc_core *core, oc_block_t block);
 void oc_lost_remove(struct oc_core *core, oc_block_t block, u32 nr);
+void oc_lost_overwritten(struct oc_core *core, sector_t sector, u32 sectors);
 u64 oc_lost_count(const struct oc_core *core);
 
 #endif /* _OC_LOST_H */

@@ -196,7 +196,8 @@ static enum oc_take take_extend(struct oc_io *io, struct oc_plan *plan)
 
 	if (oc_failed(core))
 		return refuse(io);
-	if (sealed(io, plan->slot) && oc_journal_undecided(&core->journal))
+	/* also when LIVE: an older MAP of the same sectors may have confirmed it */
+	if (oc_journal_undecided(&core->journal))
 		return wait_sealed(io);
 	credits = oc_intent_wanted(io) ? 2 : 1;
 	io->credits = oc_journal_reserve(&core->journal, credits, credits);
@@ -266,8 +267,8 @@ static bool past_fence(struct oc_io *io)
 }
 
 /*
- * Writing the origin under a cached block: its mapping must be durably gone first
- * (hazard 5), also one that is only on its way out.  Credits for the UNMAPs, unless
+ * Writing the origin under a cached block: its mapping must be durably gone first,
+ * also one that is only on its way out.  Credits for the UNMAPs, unless
  * the journal has failed: then mappings end in memory only, and the write is refused
  * if anything dirty on the device could ever come back over it.
  */

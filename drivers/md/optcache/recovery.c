@@ -2,7 +2,7 @@
 /*
  * Activation: read table and journal, rebuild slots and index.  Reads only; what
  * replay changed is written by the next checkpoint, so a second crash finds the
- * same input (hazard 14).  The deciding is done by replay.c.
+ * same input.  The deciding is done by replay.c.
  */
 #include "core.h"
 
@@ -42,7 +42,8 @@ static void read_pages(struct oc_core *core, u64 offset, void *buf, unsigned int
 
 	for (done = 0; done < bytes; done += OPTCACHE_PAGE_SIZE) {
 		if (!oc_sync_page_io(core->cache, REQ_OP_READ | REQ_META, offset + done,
-				     vmalloc_to_page(buf + done), OPTCACHE_PAGE_SIZE))
+				     vmalloc_to_page(buf + done), offset_in_page(buf + done),
+				     OPTCACHE_PAGE_SIZE))
 			continue;
 		oc_count(core, cache_errors);
 		DMERR("%s: the cache device cannot be read at its byte %llu",
@@ -126,7 +127,7 @@ static int read_intent(struct oc_core *core, const struct oc_intent *in, void *b
 		n = OPTCACHE_SECTORS_PER_BLOCK;
 	}
 	r = oc_sync_page_io(core->cache, REQ_OP_READ, (sector + first) << SECTOR_SHIFT, page,
-			    n << SECTOR_SHIFT);
+			    offset_in_page(buf), n << SECTOR_SHIFT);
 	if (!r && first)
 		memmove(buf + (first << SECTOR_SHIFT), buf, n << SECTOR_SHIFT);
 	return r;

@@ -65,15 +65,23 @@ static u64 fresh(struct oc_core *core)
 	return READ_ONCE(core->fresh.head) - tail;
 }
 
+/* A start that fails takes down what it has made: look at that only when it stays. */
+static bool loaded(const struct oc_core *core)
+{
+	return smp_load_acquire(&core->state) != OC_CORE_NEW;
+}
+
 static u64 memory(struct oc_core *core)
 {
-	return core->slots.bytes + core->index.bytes + oc_core_memory(core);
+	return loaded(core) ?
+	       core->slots.bytes + core->index.bytes + oc_core_memory(core) : 0;
 }
 
 /* The part of it that grows with the slots. */
 static u64 slot_memory(struct oc_core *core)
 {
-	return core->slots.bytes + core->index.bytes + oc_checkpoint_slot_bytes(core);
+	return loaded(core) ?
+	       core->slots.bytes + core->index.bytes + oc_checkpoint_slot_bytes(core) : 0;
 }
 
 static u64 lost(struct oc_core *core)
@@ -94,7 +102,7 @@ static u64 journal_size(struct oc_core *core)
 static bool flushing(struct oc_core *core, u64 *left)
 {
 	*left = 0;
-	return core->writeback && oc_writeback_flushing(core, left);
+	return loaded(core) && oc_writeback_flushing(core, left);
 }
 
 static const char *flush(struct oc_core *core)
@@ -170,7 +178,8 @@ static void emit_status(struct oc_core *core, char *result, unsigned int maxlen)
 }
 
 /* Only what was set: the rest may come from the superblock again. */
-static void emit_table(struct oc_core *core, char *result, unsigned int maxlen)
+static void emit_table(struct oc_core *core, const struct oc_options *line, char *result,
+		       unsigned int maxlen)
 {
 	struct oc_options o;
 	char text[OPTION_TEXT_MAX];
@@ -178,6 +187,7 @@ static void emit_table(struct oc_core *core, char *result, unsigned int maxlen)
 	unsigned int i;
 
 	oc_options_read(core, &o);
+	oc_options_merge(&o, line);
 	DMEMIT("%u:%u %u:%u %u", MAJOR(core->cache_devt), MINOR(core->cache_devt),
 	       MAJOR(core->origin_devt), MINOR(core->origin_devt), 2 * hweight32(o.mask));
 	for (i = 0; i < OPTCACHE_NR_OPTIONS; i++)
@@ -187,15 +197,19 @@ static void emit_table(struct oc_core *core, char *result, unsigned int maxlen)
 }
 
 /* What integrity measurement records at load: no counters, nothing that changes. */
-static void emit_ima(struct oc_core *core, struct dm_target *ti, char *result,
-		     unsigned int maxlen)
+static void emit_ima(struct oc_core *core, struct dm_target *ti, const struct oc_options *line,
+		     char *result, unsigned int maxlen)
 {
 	struct oc_options o;
 	char text[OPTION_TEXT_MAX];
 	unsigned int sz = 0;
 	unsigned int i;
 
-	oc_options_read(core, &o);
+	if (loaded(core))
+		oc_options_read(core, &o);
+	else
+		oc_options_default(&o);
+	oc_options_merge(&o, line);
 	DMEMIT_TARGET_NAME_VERSION(ti->type);
 	DMEMIT(",cache_device=%u:%u,origin_device=%u:%u", MAJOR(core->cache_devt),
 	       MINOR(core->cache_devt), MAJOR(core->origin_devt), MINOR(core->origin_devt));
@@ -204,18 +218,18 @@ static void emit_ima(struct oc_core *core, struct dm_target *ti, char *result,
 	DMEMIT(";");
 }
 
-void oc_status(struct oc_core *core, struct dm_target *ti, status_type_t type, char *result,
-	       unsigned int maxlen)
+void oc_status(struct oc_core *core, struct dm_target *ti, const struct oc_options *line,
+	       status_type_t type, char *result, unsigned int maxlen)
 {
 	switch (type) {
 	case STATUSTYPE_INFO:
 		emit_status(core, result, maxlen);
 		break;
 	case STATUSTYPE_TABLE:
-		emit_table(core, result, maxlen);
+		emit_table(core, line, result, maxlen);
 		break;
 	case STATUSTYPE_IMA:
-		emit_ima(core, ti, result, maxlen);
+		emit_ima(core, ti, line, result, maxlen);
 		break;
 	}
 }

@@ -26,8 +26,8 @@ extern const struct oc_field oc_field[OC_NR_FIELDS];
 /* The options in force. */
 void oc_options_read(struct oc_core *core, struct oc_options *o);
 
-/* The target's status function. */
-void oc_status(struct oc_core *core, struct dm_target *ti, status_type_t type, char *result,
-	       unsigned int maxlen);
+/* The target's status function.  @line: what its table line gives, and is not in force yet. */
+void oc_status(struct oc_core *core, struct dm_target *ti, const struct oc_options *line,
+	       status_type_t type, char *result, unsigned int maxlen);
 
 #endif /* _OC_STATUS_H */

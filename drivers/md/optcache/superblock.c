@@ -8,7 +8,7 @@
 #include <linux/device-mapper.h>
 
 int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct page *page,
-		    unsigned int bytes)
+		    unsigned int start, unsigned int bytes)
 {
 	struct bio_vec bvec;
 	struct bio bio;
@@ -16,7 +16,7 @@ int oc_sync_page_io(struct block_device *bdev, blk_opf_t opf, u64 offset, struct
 
 	bio_init(&bio, bdev, &bvec, 1, opf);
 	bio.bi_iter.bi_sector = offset >> SECTOR_SHIFT;
-	__bio_add_page(&bio, page, bytes, 0);
+	__bio_add_page(&bio, page, bytes, start);
 	r = submit_bio_wait(&bio);
 	bio_uninit(&bio);
 	return r;
@@ -36,7 +36,7 @@ int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int 
 		goto out;
 	for (i = 0; i < OPTCACHE_SUPER_COPIES; i++) {
 		r = oc_sync_page_io(cache, REQ_OP_READ | REQ_SYNC | REQ_META,
-				    (u64)i * OPTCACHE_PAGE_SIZE, page, OPTCACHE_PAGE_SIZE);
+				    (u64)i * OPTCACHE_PAGE_SIZE, page, 0, OPTCACHE_PAGE_SIZE);
 		if (r)
 			err = r;
 		else
@@ -71,12 +71,17 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 {
 	struct oc_journal *j = &core->journal;
 	unsigned int place = !core->super_place;
+	bool failed, stuck;
 	int r;
 
-	/* after a failure there is only one thing left to say */
-	if (core->marked_failed)
+	spin_lock_irq(&j->lock);
+	failed = j->failed;
+	stuck = failed && core->stuck_dirty;
+	spin_unlock_irq(&j->lock);
+	/* After a failure there is only one thing left to say; it is not said of the only copy. */
+	if (core->marked_failed || stuck)
 		return -EIO;
-	if (j->failed)
+	if (failed)
 		sb->flags |= OPTCACHE_SUPER_FAILED;
 	sb->seq++;
 	if (sb->epoch != j->epoch) {
@@ -87,7 +92,7 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 	oc_super_encode(sb, page_address(core->super_page));
 	r = oc_sync_page_io(core->cache,
 			    REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
-			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, OPTCACHE_PAGE_SIZE);
+			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, 0, OPTCACHE_PAGE_SIZE);
 	if (r) {
 		oc_count(core, cache_errors);
 		oc_journal_fail(j);

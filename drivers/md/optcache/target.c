@@ -26,11 +26,16 @@ static struct oc_core *core_of(struct dm_target *ti)
 
 /* ---- constructor ----------------------------------------------------- */
 
+static int refused(struct dm_target *ti, int r)
+{
+	ti->error = "refused, the line before says why";
+	return r;
+}
+
 static int refuse(struct dm_target *ti, int r, const char *why)
 {
 	DMERR("%s: %s", dm_table_device_name(ti->table), why);
-	ti->error = "refused, the line before says why";
-	return r;
+	return refused(ti, r);
 }
 
 static int get_devices(struct dm_target *ti, struct oc_target *t,
@@ -60,7 +65,18 @@ static int check_devices(struct dm_target *ti, const struct oc_target *t)
 	return 0;
 }
 
-/* No core of this pair is live: does the cache device hold one, or may it be made? */
+/* A core of this pair is live: do the devices still have its sizes? */
+static int check_live(struct dm_target *ti, struct oc_target *t, bool format)
+{
+	int r;
+
+	if (format)
+		return refuse(ti, -EBUSY, "format: the cache is active");
+	r = oc_core_check_sizes(t->core, &t->core->super.geo, t->cache->bdev, ti->len);
+	return r ? refused(ti, r) : 0;
+}
+
+/* Does the cache device hold a cache, or may it be made? */
 static int check_cache(struct dm_target *ti, struct oc_target *t, bool format)
 {
 	struct oc_super *sb;
@@ -68,7 +84,7 @@ static int check_cache(struct dm_target *ti, struct oc_target *t, bool format)
 	int r;
 
 	if (t->core->state != OC_CORE_NEW)
-		return format ? refuse(ti, -EBUSY, "format: the cache is active") : 0;
+		return check_live(ti, t, format);
 	if (format) {
 		r = oc_format(t->cache->bdev, t->origin->bdev, &why);
 		if (r)
@@ -213,7 +229,9 @@ static void optcache_postsuspend(struct dm_target *ti)
 static void optcache_status(struct dm_target *ti, status_type_t type, unsigned int flags,
 			    char *result, unsigned int maxlen)
 {
-	oc_status(core_of(ti), ti, type, result, maxlen);
+	struct oc_target *t = ti->private;
+
+	oc_status(t->core, ti, &t->opt, type, result, maxlen);
 }
 
 static int optcache_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
@@ -223,32 +241,22 @@ static int optcache_message(struct dm_target *ti, unsigned int argc, char **argv
 }
 
 /*
- * Only the origin: the device has its sector size and its limits, whatever the cache
- * device's are; see io_hints.
+ * Both: the caller's own pages go to either.  The logical sectors stay the origin's, which are
+ * not smaller (check_devices()), and in which the length of the cache device has to be told.
  */
 static int optcache_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn,
 				    void *data)
 {
 	struct oc_target *t = ti->private;
+	sector_t unit = bdev_logical_block_size(t->origin->bdev) >> SECTOR_SHIFT;
+	int r = fn(ti, t->cache, 0, round_down(bdev_nr_sectors(t->cache->bdev), unit), data);
 
-	return fn(ti, t->origin, 0, ti->len, data);
+	return r ?: fn(ti, t->origin, 0, ti->len, data);
 }
 
 static void optcache_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
-	struct oc_target *t = ti->private;
-	const struct queue_limits *cache = &bdev_get_queue(t->cache->bdev)->limits;
-
-	limits->dma_alignment = max(limits->dma_alignment, cache->dma_alignment);
-	limits->virt_boundary_mask = min_not_zero(limits->virt_boundary_mask,
-						  cache->virt_boundary_mask);
-	limits->seg_boundary_mask = min_not_zero(limits->seg_boundary_mask,
-						 cache->seg_boundary_mask);
-	limits->max_segment_size = min_not_zero(limits->max_segment_size,
-						cache->max_segment_size);
 	limits->io_min = max_t(unsigned int, limits->io_min, OPTCACHE_BLOCK_SIZE);
-	/* without it the block layer writes zeroes, which are cached like other data */
-	limits->max_write_zeroes_sectors = 0;
 	oc_limits_discard(limits, OC_REGION_SECTORS, OPTCACHE_BLOCK_SIZE);
 }
 

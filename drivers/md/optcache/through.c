@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Write-through: origin and cache are written in parallel from one copy, so both hold
- * the same bytes even if the caller changes its pages meanwhile (hazard 18).  The old
- * mapping is durably gone before (hazard 5); the new one is FRESH until the origin
+ * the same bytes even if the caller changes its pages meanwhile.  The old
+ * mapping is durably gone before; the new one is FRESH until the origin
  * has been flushed.  The caller's write is complete when both are, and fails if
  * the origin's did; a failed cache write only costs the mapping.
  */

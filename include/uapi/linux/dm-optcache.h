@@ -43,7 +43,7 @@
 #define OPTCACHE_INCOMPAT_KNOWN		0ULL
 
 /* optcache_super.flags */
-#define OPTCACHE_SUPER_CLEAN_STOP	(1U << 0) /* stopped in order, fingerprint is current */
+#define OPTCACHE_SUPER_CLEAN_STOP	(1U << 0) /* stopped in order; for tools */
 #define OPTCACHE_SUPER_FAILED		(1U << 1) /* a metadata write failed: do not trust it */
 
 /* Saved options: bit i of option_mask says that option[i] was set by the user. */
@@ -66,7 +66,7 @@ enum optcache_mode {
 	OPTCACHE_NR_MODES
 };
 
-/* How the origin was sampled for optcache_super.fingerprint. */
+/* How the origin was sampled for optcache_super.fingerprint; the module writes NONE. */
 enum optcache_fingerprint {
 	OPTCACHE_FINGERPRINT_NONE,
 	OPTCACHE_FINGERPRINT_ENDS,	/* CRC32C of the first and of the last MiB */
@@ -77,11 +77,11 @@ struct optcache_super {
 	__le32	version;
 	__le32	crc;
 	__u8	uuid[OPTCACHE_UUID_SIZE];	/* of this cache, new at every format */
-	__u8	origin_uuid[OPTCACHE_UUID_SIZE];/* of the pair; also in the origin tag, if any */
+	__u8	origin_uuid[OPTCACHE_UUID_SIZE];/* of the pair; for a tag on the origin */
 	__le64	features_incompat;
 	__le64	features_compat;
 	__le64	seq;			/* the copy with the higher one wins */
-	__le64	generation;		/* raised by every activation */
+	__le64	generation;		/* raised by every activation that writes */
 
 	/* geometry, fixed at format time */
 	__le64	cache_sectors;		/* part of the cache device in use, 512-byte sectors */
