@@ -40,14 +40,15 @@ void oc_io_finish(struct oc_io *io, blk_status_t status)
 
 /*
  * Make a bio that has been at a device fit to be sent once more: the block layer took
- * REQ_FUA off if the device needs none, and whoever split it below has counted
- * __bi_remaining down to zero.
+ * REQ_FUA off if the device needs none, whoever split it below has counted __bi_remaining
+ * down to zero, and a request that it was merged into has left it pointing to its neighbour.
  */
 static void restore(struct oc_io *io)
 {
 	struct bio *bio = io->bio;
 
 	bio->bi_iter = io->iter;
+	bio->bi_next = NULL;
 	bio->bi_status = BLK_STS_OK;
 	atomic_set(&bio->__bi_remaining, 1);
 	if (io->flags & OC_IO_FUA)
