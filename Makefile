@@ -111,6 +111,10 @@ crash-shrink:			## SEED=: what it takes to make this one fail
 crash-mutants:			## broken modules are found out
 	@tests/crash/run $(crash-words) --mutants
 
+.PHONY: realcut
+realcut:			## power cuts of ext4, XFS and SQLite in QEMU, on disks with a volatile cache
+	@tests/realcut/run
+
 .PHONY: install
 install: install-module install-tool	## DKMS module, tool, man page; PREFIX= DESTDIR= for the tool,
 ## KERNELVER= KDIR= DKMSTREE= SOURCETREE= INSTALLTREE= for DKMS

@@ -55,6 +55,8 @@ def parser():
                      help="a file or program for the job (repeatable)")
     cmd.add_argument("--disk", action="append", default=[], metavar="SPEC",
                      help=f"QEMU: {qemu.DISK_FORMS} (repeatable)")
+    cmd.add_argument("--pidfile", metavar="FILE",
+                     help="QEMU: gets the process id of the guest, for who wants to kill it")
     cmd.add_argument("--out", metavar="DIR",
                      help="for logs and results; default build/lab/NAME.JOB, emptied first")
     cmd.add_argument("-v", "--verbose", action="store_true", help="show the console live")
@@ -132,7 +134,7 @@ def cmd_run(args):
     target = targets.find(args.name)
     work = job.Job(args.job, args.words, args.module + args.file)
     disks = [qemu.Disk(spec) for spec in args.disk]
-    machine = run.Machine(args.time, args.mem, args.smp, disks)
+    machine = run.Machine(args.time, args.mem, args.smp, disks, args.pidfile)
     status, summary = run.run(target, work, machine, args.timeout, args.out, args.verbose)
     print(f"lab: {args.name}: {summary}", file=sys.stderr)
     return status

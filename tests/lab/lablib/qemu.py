@@ -23,11 +23,11 @@ SIM_CMDLINE = (" tsc=reliable nowatchdog norandmaps randomize_kstack_offset=off"
 
 # Options a disk takes: pattern of the value.
 DISK_OPTIONS = {
-    "nvme": {"lbs": r"512|4096", "wc": r"on|off", "file": r".+"},
-    "scsi": {"lbs": r"512|4096", "iops": r"[1-9]\d*", "file": r".+"},
+    "nvme": {"lbs": r"512|4096", "wc": r"on|off", "file": r".+", "nbd": r".+"},
+    "scsi": {"lbs": r"512|4096", "iops": r"[1-9]\d*", "file": r".+", "nbd": r".+"},
 }
-DISK_FORMS = ("nvme:SIZE[,lbs=4096][,wc=off][,file=IMAGE] or "
-              "scsi:SIZE[,lbs=512][,iops=150][,file=IMAGE]")
+DISK_FORMS = ("nvme:SIZE[,lbs=4096][,wc=off][,file=IMAGE|,nbd=SOCKET] or "
+              "scsi:SIZE[,lbs=512][,iops=150][,file=IMAGE|,nbd=SOCKET]")
 
 
 class Disk:
@@ -47,16 +47,24 @@ class Disk:
                 raise LabError(f"--disk {spec}: '{option}' is not an option of {kind}; "
                                f"expected {DISK_FORMS}")
             self.options[key] = value
+        if "file" in self.options and "nbd" in self.options:
+            raise LabError(f"--disk {spec}: file= and nbd= are two places; name one")
 
-    def arguments(self, index, stage):
-        """QEMU arguments; without file= the image lives as long as the run."""
+    def store(self, index, stage):
+        """Where QEMU keeps the data; without file= as long as the run."""
+        if "nbd" in self.options:
+            return f"nbd:unix:{pathlib.Path(self.options['nbd']).resolve()}"
         image = pathlib.Path(self.options.get("file") or stage / f"disk{index}.img").resolve()
         if not image.exists():
             with open(image, "wb") as handle:
                 handle.truncate(self.size)
+        return str(image)
+
+    def arguments(self, index, stage):
+        """QEMU arguments."""
         name, lbs = f"lab{index}", self.options.get("lbs", "512")
         drive = (f"if=none,id=d{index},format=raw,discard=unmap,detect-zeroes=unmap,"
-                 f"file={str(image).replace(',', ',,')}")
+                 f"file={self.store(index, stage).replace(',', ',,')}")
         if self.kind == "nvme":
             cache_off = ",write-cache=off" if self.options.get("wc") == "off" else ""
             return ["-drive", drive, "-device", f"nvme,id=nvme{index},serial={name}",
@@ -92,6 +100,8 @@ def command(vmlinux, kver, module_base, machine, stage, out):
             "security_model=none", "-device", "virtio-scsi-pci,id=scsi",
             "-kernel", vmlinux, "-initrd", image,
             "-append", CMDLINE + (SIM_CMDLINE if sim else "")]
+    if machine.pidfile:
+        argv += ["-pidfile", pathlib.Path(machine.pidfile).resolve()]
     for index, disk in enumerate(machine.disks):
         argv += disk.arguments(index, stage)
     return [str(a) for a in argv]

@@ -16,11 +16,12 @@ TOOL = TREE / "build" / "optcachectl"
 class Machine:
     """What the guest is to look like."""
 
-    def __init__(self, time, mem, smp, disks):
+    def __init__(self, time, mem, smp, disks, pidfile=None):
         self.time = time
         self.mem = mem
         self.smp = smp
         self.disks = disks
+        self.pidfile = pidfile
 
     def variables(self):
         """What the guest's lib.sh has to know about its disks."""

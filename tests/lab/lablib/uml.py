@@ -75,6 +75,8 @@ class Uml(Target):
         if machine.disks:
             raise LabError("UML has no --disk; make null_blk or model disks in the job, "
                            "or use QEMU")
+        if machine.pidfile:
+            raise LabError("UML has no --pidfile; use QEMU")
         if machine.smp > 1:
             raise LabError("UML runs on one processor here; use QEMU for --smp")
         argv = ["setarch", "-R", path / "linux", f"mem={machine.mem}", f"uml_dir={stage}/",
