@@ -114,7 +114,7 @@ load()
 	until [ -e /tmp/over ]; do
 		dmsetup status c >"$LAB_RESULTS/stats.new"
 		mv "$LAB_RESULTS/stats.new" "$LAB_RESULTS/stats"
-		sleep 0.3
+		sleep 1
 	done
 	echo "WORK: it ended before the power went" | found -
 }

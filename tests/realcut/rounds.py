@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A round: boots of a guest, power cuts between them, and what was found."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -61,6 +62,11 @@ class Round:
     def lost(self):
         """True if something acknowledged was not there."""
         return any(line.startswith("LOST") for line in self.findings)
+
+    def found_out(self):
+        """True if the disks were found to be wrong, and nothing else was."""
+        return bool(self.findings) and not any(line.startswith(("BOOT", "WORK"))
+                                               for line in self.findings)
 
     def play(self, files, sockets):
         """All its boots, until something is found."""
@@ -134,7 +140,8 @@ class Round:
                 self._power.arm(requests)
                 requests = None
             if self._power.off.wait(0.05):
-                os.kill(int(pidfile.read_text(encoding="ascii")), signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.kill(int(pidfile.read_text(encoding="ascii")), signal.SIGKILL)
                 lab.wait()
 
     def _collect(self, out, status, cut):
@@ -146,9 +153,8 @@ class Round:
         found = [line.strip() for line in lines(out / "findings")]
         found += [f"KERNEL: {line}" for line in lines(out / "console.log") if COMPLAINT.search(line)]
         said = " ".join(lines(out / "lab.log"))
-        if "the kernel complained" in said or not found and cut != self._power.off.is_set():
-            found.append(f"BOOT: {said}")
-        if not cut and status and not found:
+        unexpected = cut != self._power.off.is_set() or (status and not cut)
+        if "the kernel complained" in said or (unexpected and not found):
             found.append(f"BOOT: {said}")
         self.findings += [f"{line} ({where})" for line in found if line]
         stats = " ".join(lines(out / "stats"))
