@@ -375,6 +375,41 @@ flush_and_cancel()
 	is "$(st flush)" idle
 }
 
+# A flush ends while all is written all over (row 52).
+flush_under_load()
+{
+	timed
+	pair 8 32
+	new_cache
+	keep_dirty
+	# not by load, which would be killed without its child
+	fio --output=/tmp/load.log --thread --direct=1 --ioengine=libaio --iodepth=4 --name=load \
+		--filename=$C --rw=randwrite --bs=4k --time_based --runtime=300 >/dev/null 2>&1 &
+	writer=$!
+	sleep 1
+	for _ in 1 2; do
+		message flush
+		wait_for 30 st_is flush idle
+	done
+	kill -0 $writer || fail "the load has ended"
+	kill $writer
+	wait $writer || :
+	flush
+}
+
+# A single dirty sector goes to the origin by itself (row 53).
+lonely_sector()
+{
+	pair 8 32
+	new_cache writeback_delay 1
+	dd if=/dev/urandom of=/tmp/w bs=512 count=1 2>/dev/null
+	dd if=/tmp/w of=$C bs=512 seek=777 oflag=direct conv=notrunc 2>/dev/null
+	is "$(st dirty)" 1
+	wait_for 20 st_is dirty 0
+	dd if="$SLOW" bs=512 skip=777 count=1 iflag=direct 2>/dev/null | cmp - /tmp/w
+	flush
+}
+
 # What a start has found dirty waits for its delay, too, when an option changes.
 recovered_waits()
 {
@@ -495,5 +530,7 @@ t "status and sysfs say the same" status_and_sysfs
 t "the status is sane under load" status_under_load
 t "the status is sane while the cache fills" status_while_growing
 t "flush and cancel-flush" flush_and_cancel
+t "a flush ends under load" flush_under_load
+t "a lonely dirty sector" lonely_sector
 t "a changed option does not hurry what a start found dirty" recovered_waits
 finish

@@ -116,7 +116,9 @@ logical()
 	fi
 	new_cache
 	is "$(blockdev --getss $C)" "$2" "sector size"
-	verify --rw=randrw --bsrange="$2"-64k --blockalign="$2" --size=32M --io_size=8M
+	# buffers that begin inside of a sector of 4096 bytes (row 31)
+	verify --rw=randrw --bsrange="$2"-64k --blockalign="$2" --size=32M --io_size=8M \
+		--iomem_align=512
 	same_without_cache
 }
 
@@ -131,6 +133,53 @@ small_limits()
 	new_cache
 	verify --rw=randrw --bsrange=512-1M --blockalign=512 --io_size=8M --iodepth=32
 	same_without_cache
+}
+
+# Single bios of 4 MiB that begin within a block, hits and misses (rows 58, 59).
+oversized()
+{
+	[ -d /sys/kernel/debug/labgen ] || load_module labgen
+	pair 24 64
+	new_cache seq_cutoff 0
+	for what in "op=write gen=1" "op=write gen=2 span=16M" "op=read gen=2 span=16M" drop \
+		"op=read gen=2 span=16M"; do
+		if [ "$what" = drop ]; then
+			flush
+			drop
+			continue
+		fi
+		echo "id=big dev=$(readlink -f $C) bs=4M qd=4 n=4 start=512 verify=1 $what" \
+			>/sys/kernel/debug/labgen/run
+		grep -q "^id=big .* errors=0 .*mismatches=0" /sys/kernel/debug/labgen/result ||
+			fail "$what: $(cat /sys/kernel/debug/labgen/result)"
+	done
+	same_without_cache
+}
+
+# Bios that were cloned and cut by targets above, and are cut again below (row 37).
+stacked()
+{
+	need_labdev
+	order add name=fast model=ram size_mb=8
+	order add name=half0 model=ram size_mb=16
+	order add name=half1 model=ram size_mb=16
+	order add name=meta model=ram size_mb=4
+	dmsetup create slow --table "0 65536 striped 2 32 /dev/half0 0 /dev/half1 0"
+	FAST=/dev/fast
+	SLOW=/dev/mapper/slow
+	new_cache
+	dmsetup create pool --table "0 65536 thin-pool /dev/meta $C 128 0"
+	dmsetup message pool 0 "create_thin 0"
+	dmsetup create thin --table "0 40000 thin /dev/mapper/pool 0"
+	DEV=/dev/mapper/thin storm $((2 << 20))
+	volume=$(sum /dev/mapper/thin)
+	dmsetup remove thin
+	dmsetup remove pool
+	same_without_cache
+	# the same thin volume without the cache
+	dmsetup create pool --table "0 65536 thin-pool /dev/meta $SLOW 128 0"
+	dmsetup create thin --table "0 40000 thin /dev/mapper/pool 0"
+	is "$(sum /dev/mapper/thin)" "$volume" "the thin volume without the cache"
 }
 
 # limits of the queue: sane, and those of the origin where it matters.
@@ -185,6 +234,8 @@ t "sectors: 512 before 4096" logical 512 4096 works
 t "sectors: 4096 before 4096" logical 4096 4096 works
 t "sectors: 4096 before 512 is refused" logical 4096 512 refused
 t "devices that take 4 and 8 KiB at a time" small_limits
+t "bios of 4 MiB that begin within a block" oversized
+! in_uml || t "a thin pool above, stripes below" stacked
 t "queue limits" queue_limits
 ! in_uml || t "threads in the same blocks, against a model" churn	# in Python
 finish
