@@ -203,6 +203,13 @@ def table_cases():
         status, said = dmsetup("reload", "c", "--table", line)
         judge(f"reload: {line[:90]}", status, said, cause, before, error)
         dmsetup("clear", "c")
+    for length in (ORIGIN - 8, ORIGIN + 8):
+        before = state()
+        LOG.lines()
+        status, said = dmsetup("reload", "c", "--table", table(length=length))
+        judge(f"reload: {length - ORIGIN:+} sectors", status, said,
+              "length is not the size of the origin|too small", before, errno.EINVAL)
+        dmsetup("clear", "c")
     before = state()
     LOG.lines()
     status, said = dmsetup("reload", "c", "--table", table("1 format"))
