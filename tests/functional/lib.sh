@@ -303,6 +303,16 @@ sane_status()
 		fail "insane status: $ss_line"
 }
 
+# inject KNOB KEY=VALUE...: the kernel's fault injection, off with probability=0.
+inject()
+{
+	inject_dir=/sys/kernel/debug/$1
+	shift
+	for inject_pair in verbose=0 times=-1 "$@"; do
+		echo "${inject_pair#*=}" >"$inject_dir/${inject_pair%%=*}"
+	done
+}
+
 # ---- load ---------------------------------------------------------------
 
 # verify ARGUMENT...: fio with checksums; quiet when it passes.
@@ -368,6 +378,9 @@ clean_up()
 {
 	for cu_job in $(jobs -p 2>/dev/null); do
 		kill "$cu_job" 2>/dev/null || :
+	done
+	for cu_knob in /sys/kernel/debug/fail*/probability; do
+		[ ! -e "$cu_knob" ] || echo 0 >"$cu_knob"
 	done
 	umount /mnt/t 2>/dev/null || :
 	if [ -d $labdev ]; then
