@@ -40,7 +40,7 @@ read_back()
 as_origin()
 {
 	read_back "$1" "$2" >/tmp/part || fail "cannot read sectors $1 + $2"
-	dd if=/tmp/origin bs=512 skip="$1" count="$2" 2>/dev/null | cmp - /tmp/part ||
+	cmp -n $(($2 * 512)) -i $(($1 * 512)):0 /tmp/origin /tmp/part ||
 		fail "sectors $1 + $2 are wrong"
 }
 
@@ -561,6 +561,158 @@ cache_flush_told()
 	sync $C
 }
 
+under_way()
+{
+	[ "$(st writes)" -gt 100 ]
+}
+
+# Gone and back, twice, while everything is written and read: nothing hangs, what was
+# durable before is there, and with the origin back nothing is left behind.
+vanish_under_load()
+{
+	noisy_pair
+	new_cache "$2" writeback_delay 0
+	dd if=/dev/urandom of=/tmp/many bs=64k count=4 2>/dev/null
+	timeout 60 dd if=/tmp/many of=$C bs=64k oflag=direct conv=notrunc,fsync 2>/dev/null
+	load --rw=randrw --bsrange=512-64k --blockalign=512 --offset=8M --size=8M --iodepth=32 \
+		--fsync=32 --time_based --runtime=3 --continue_on_error=all >/dev/null 2>&1 &
+	writer=$!
+	wait_for 30 under_way
+	for _ in 1 2; do
+		order vanish "$1"
+		sleep 0.5
+		sane_status
+		order return "$1"
+		sleep 0.5
+	done
+	wait $writer || :
+	if [ "$1" = slow ]; then
+		is "$(st cache_errors)" 0 "errors of the other device"
+		read_back 0 512 | cmp - /tmp/many || fail "durable data is gone"
+		as_origin 512 15872
+		same_without_cache
+	else
+		[ "$(st health)" != ok ] || fail "the errors are not told"
+		# what is dirty still can be brought to the origin
+		message flush
+		wait_for 60 st_is flush idle
+		ends
+	fi
+	dd if=$SLOW bs=64k count=4 2>/dev/null | cmp - /tmp/many
+	cmp -n $(((8 << 20) - (256 << 10))) -i $((256 << 10)) $SLOW /tmp/origin
+}
+
+# Flush without the origin: it ends, tells, and forgets nothing (row 40).
+flush_without_origin()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=600 2>/dev/null
+	write_4k /tmp/many 0 600
+	order vanish slow
+	message flush
+	wait_for 60 st_is flush idle
+	is "$(st dirty)" 600 "dirty after a flush without the origin"
+	is "$(st flush_left)" 600 "left by the flush"
+	is "$(st health)" degraded
+	[ "$(st origin_errors)" -gt 0 ] || fail "not counted"
+	read_back 0 4800 | cmp - /tmp/many
+	order return slow
+	same_without_cache
+	cmp -n $((600 * 4096)) $SLOW /tmp/many
+}
+
+# A disk that refuses a block for good is not asked for it again and again (row 58).
+origin_unwritable_drain()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	write_4k /tmp/noise 0 64
+	order fail slow op=write sector=80 len=8
+	reset_stats $SLOW
+	message set mode writethrough
+	wait_for 20 st_is dirty 1
+	sleep 5
+	again=$(stat_of $SLOW errors)
+	{ [ "$again" -gt 1 ] && [ "$again" -le 8 ]; } || fail "$again errors in 5 seconds"
+	order heal slow
+	same_without_cache
+}
+
+# Into a mode without dirty blocks over a disk that refuses a few of them (row 64): the mode
+# is in force at once, what can be written is, the rest when the disk is well again.
+mode_over_bad_origin()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=1000 2>/dev/null
+	write_4k /tmp/many 0 1000
+	for block in 300 301 999; do
+		order fail slow op=write sector=$((block * 8)) len=8
+	done
+	timeout 10 dmsetup message c 0 set mode "$1" || fail "the message does not end"
+	is "$(st mode)" "$1"
+	wait_for 30 st_is dirty 3
+	is "$(st health)" degraded
+	read_back 0 8000 | cmp - /tmp/many
+	as_origin 8000 64
+	order heal slow
+	same_without_cache
+	cmp -n $((1000 * 4096)) $SLOW /tmp/many
+}
+
+# Mapping table pages cannot be written: what was durable is in the journal.
+table_fails()
+{
+	noisy_pair
+	new_cache
+	keep_dirty
+	table=$(($(super_field 112) / 512))
+	order fail fast op=write sector=$table len=$(($(slot_sector 0) - table))
+	dd if=/dev/urandom of=/tmp/many bs=4096 count=600 2>/dev/null
+	timeout 60 dd if=/tmp/many of=$C bs=64k oflag=direct conv=notrunc,fsync 2>/dev/null
+	ends	# which writes the table
+	klog | grep -q "cannot be written" || fail "the log does not tell"
+	order heal fast
+	if cache; then
+		is "$(st dirty)" 600 "dirty after a table that could not be written"
+		read_back 0 4800 | cmp - /tmp/many
+		as_origin 4800 64
+		same_without_cache
+	else
+		klog | grep -q "has failed" || fail "the refusal is not explained"
+	fi
+}
+
+# Bios that the block layer refuses at once, in the context of who sends them
+# (fail_make_request; the model devices answer later).
+refused_at_once()
+{
+	noisy_pair
+	new_cache "$2" writeback_delay 0
+	inject fail_make_request probability=10
+	echo 1 >/sys/block/"$1"/make-it-fail
+	if [ "$1" = fast ]; then
+		verify --rw=randrw --bsrange=512-64k --blockalign=512 --offset=8M --size=8M --io_size=2M \
+			--fsync=16
+		[ "$(st cache_errors)" -gt 0 ] || fail "no bio was refused"
+	else
+		load --rw=randrw --bsrange=512-64k --blockalign=512 --offset=8M --size=8M --io_size=2M \
+			--fsync=16 --continue_on_error=all || :
+		[ "$(st origin_errors)" -gt 0 ] || fail "no bio was refused"
+	fi
+	message flush
+	wait_for 60 st_is flush idle
+	sane_status
+	echo 0 >/sys/block/"$1"/make-it-fail
+	inject fail_make_request probability=0
+	as_origin 0 16384
+	same_without_cache
+}
+
 t "a clean block that cannot be read comes from the origin" clean_unreadable
 t "a dirty block that cannot be read is lost alone" dirty_unreadable
 t "a long read over it counts it once" dirty_unreadable_long
@@ -571,6 +723,7 @@ for mode in writeback writethrough; do
 done
 t "overwriting a dirty block fails" dirty_write_fails
 t "the journal cannot be written" journal_fails
+t "the table cannot be written" table_fails
 t "the superblock cannot be written" super_fails
 t "new sectors after the journal has failed" extend_after_failure
 t "an error during a checkpoint does not mark what is dirty" dirty_is_not_marked
@@ -582,6 +735,7 @@ for mode in writethrough writearound passthrough; do
 	t "$mode: the origin cannot be written" origin_unwritable $mode
 done
 t "write-back: the origin cannot be written" origin_unwritable_back
+t "a drain asks the origin less and less often" origin_unwritable_drain
 t "the origin cannot be flushed" origin_flush_fails
 t "the origin could not be flushed when write-back asked" origin_flush_told
 t "the cache device could not be flushed once" cache_flush_told
@@ -594,5 +748,18 @@ t "writeback: the cache device vanishes" vanish_back
 for mode in writeback writethrough; do
 	t "$mode: the origin vanishes" vanish_origin $mode
 done
+t "flush without the origin" flush_without_origin
+for mode in writeback writethrough; do
+	t "$mode: the origin vanishes and returns under load" vanish_under_load slow $mode
+done
+t "writethrough: the cache device vanishes and returns under load" vanish_under_load fast writethrough
+t "writeback: the cache device vanishes and returns under load" vanish_under_load fast writeback
 t "errors while the mode changes" errors_and_modes
+for mode in writethrough passthrough; do
+	t "into $mode over a failing origin" mode_over_bad_origin $mode
+done
+if in_uml; then	# which has fault injection
+	t "writeback: the origin refuses at once" refused_at_once slow writeback
+	t "writethrough: the cache device refuses at once" refused_at_once fast writethrough
+fi
 finish
