@@ -238,9 +238,21 @@ message()
 	dmsetup message c 0 "$@"
 }
 
+# field LINE KEY: its value. Without a process: UML takes its time to make one.
+field()
+{
+	case " $1 " in
+	*" $2="*) ;;
+	*) return 0 ;;
+	esac
+	field_is=" $1 "
+	field_is=${field_is#*" $2="}
+	echo "${field_is%% *}"
+}
+
 st()
 {
-	dmsetup status c | tr ' ' '\n' | sed -n "s/^$1=//p"
+	field "$(dmsetup status c)" "$1"
 }
 
 st_is()
@@ -294,12 +306,11 @@ same_without_cache()
 sane_status()
 {
 	ss_line=$(dmsetup status c)
-	ss_v() { echo "$ss_line" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
-	ss_dirty=$(ss_v dirty)
-	ss_mapped=$(ss_v mapped)
-	ss_slots=$(ss_v slots)
+	ss_dirty=$(field "$ss_line" dirty)
+	ss_mapped=$(field "$ss_line" mapped)
+	ss_slots=$(field "$ss_line" slots)
 	[ "$ss_dirty" -ge 0 ] && [ "$ss_dirty" -le "$ss_mapped" ] &&
-		[ "$ss_mapped" -le "$ss_slots" ] && [ "$(ss_v free)" -le "$ss_slots" ] ||
+		[ "$ss_mapped" -le "$ss_slots" ] && [ "$(field "$ss_line" free)" -le "$ss_slots" ] ||
 		fail "insane status: $ss_line"
 }
 

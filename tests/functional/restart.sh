@@ -147,7 +147,7 @@ cuts()
 	timed
 	cut_pair "$1"
 	new_cache "${2:-writeback}" writeback_delay 1
-	for cut in $(seq "$(more 4 60)"); do
+	for cut in $(seq "$(more 3 60)"); do
 		run_until_cut $((cut + ${SEED:-0})) 20 "$(more 300 1500)"
 		start_after_cut "$cut"
 		if [ $((cut % 3)) = 0 ]; then
@@ -170,7 +170,7 @@ cut_in_recovery()
 	timed
 	cut_pair "$1"
 	new_cache writeback_delay 0
-	for cut in $(seq "$(more 2 20)"); do
+	for cut in $(seq "$(more 1 20)"); do
 		run_until_cut $((100 + cut)) 100 400
 		for again in 1 2 3; do
 			order cut fast slow seed=$((cut * 10 + again)) after_ios=$again
