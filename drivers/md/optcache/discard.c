@@ -2,7 +2,8 @@
 /*
  * Discard: forget whole blocks.  Their mappings, dirty ones too, end durably before the
  * discard completes, so that nothing comes back over what is written later; then the
- * origin discards them as well, if it can.  Blocks covered only in part keep their data on both devices: discarding is a hint.
+ * origin discards them as well, if it can.  Blocks covered only in part keep their
+ * data on both devices: discarding is a hint.
  */
 #include "io.h"
 

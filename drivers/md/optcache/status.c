@@ -68,6 +68,7 @@ static u64 fresh(struct oc_core *core)
 /* A start that fails takes down what it has made: look at that only when it stays. */
 static bool loaded(const struct oc_core *core)
 {
+	/* pairs with oc_core_resume() */
 	return smp_load_acquire(&core->state) != OC_CORE_NEW;
 }
 

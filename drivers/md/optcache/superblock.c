@@ -92,7 +92,8 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 	oc_super_encode(sb, page_address(core->super_page));
 	r = oc_sync_page_io(core->cache,
 			    REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
-			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, 0, OPTCACHE_PAGE_SIZE);
+			    (u64)place * OPTCACHE_PAGE_SIZE, core->super_page, 0,
+			    OPTCACHE_PAGE_SIZE);
 	if (r) {
 		oc_count(core, cache_errors);
 		oc_journal_fail(j);

@@ -26,7 +26,8 @@ static struct oc_core *core_of(struct dm_target *ti)
 
 /* ---- constructor ----------------------------------------------------- */
 
-static int refused(struct dm_target *ti, int r)
+/* The log says why already. */
+static int logged(struct dm_target *ti, int r)
 {
 	ti->error = "refused, the line before says why";
 	return r;
@@ -35,7 +36,7 @@ static int refused(struct dm_target *ti, int r)
 static int refuse(struct dm_target *ti, int r, const char *why)
 {
 	DMERR("%s: %s", dm_table_device_name(ti->table), why);
-	return refused(ti, r);
+	return logged(ti, r);
 }
 
 static int get_devices(struct dm_target *ti, struct oc_target *t,
@@ -73,7 +74,7 @@ static int check_live(struct dm_target *ti, struct oc_target *t, bool format)
 	if (format)
 		return refuse(ti, -EBUSY, "format: the cache is active");
 	r = oc_core_check_sizes(t->core, &t->core->super.geo, t->cache->bdev, ti->len);
-	return r ? refused(ti, r) : 0;
+	return r ? logged(ti, r) : 0;
 }
 
 /* Does the cache device hold a cache, or may it be made? */
