@@ -101,9 +101,17 @@ work_sqlite()
 	} | sqlite3 -bail $DB >/dev/null
 }
 
+# Writes that nobody flushes for their own sake: so there is something to fall back.
+noise()
+{
+	fio --name=noise --filename=$M/noise --size=2m --bs=4k --rw=randwrite --direct=1 \
+		--rate_iops=50 --time_based --runtime=3600 >"$LAB_RESULTS/noise.log" 2>&1
+}
+
 # load: all workers, until the power goes.
 load()
 {
+	noise &
 	for worker in $WORKERS; do
 		{
 			"work_$WORK" "$worker" || :
