@@ -48,6 +48,12 @@ same_as_first()
 		2>/dev/null | cmp - /tmp/first || fail "not stable over $3"
 }
 
+# first_is FILE SECTOR COUNT: what was read is what FILE has there.
+first_is()
+{
+	cmp -s -n $(($3 * 512)) -i 0:$(($2 * 512)) /tmp/first "$1"
+}
+
 # zero_or_old SECTOR COUNT STEP: zeroes or any earlier value (every STEP-th sector is looked
 # at), and the same at every reading, dropped from the cache, and after a restart.
 zero_or_old()
@@ -56,8 +62,9 @@ zero_or_old()
 	dd if=$C bs=64K skip=$(($1 * 512)) count=$(($2 * 512)) iflag=skip_bytes,count_bytes \
 		2>/dev/null >/tmp/first
 	s=0
-	while [ $s -lt "$2" ]; do
-		is_sector $s /dev/zero 0 || is_sector $s /tmp/old $(($1 + s)) ||
+	! first_is /dev/zero 0 "$2" && ! first_is /tmp/old "$1" "$2" || s=$2
+	while [ "$s" -lt "$2" ]; do
+		is_sector "$s" /dev/zero 0 || is_sector $s /tmp/old $(($1 + s)) ||
 			is_sector $s /tmp/middle $(($1 + s)) || is_sector $s /tmp/was $(($1 + s)) ||
 			fail "sector $(($1 + s)) is neither old nor zero"
 		s=$((s + $3))

@@ -144,7 +144,9 @@ order()
 # stat_of DEVICE KEY: a counter of a model device.
 stat_of()
 {
-	sed -n "s/^$2=//p" "$labdev/${1##*/}"
+	while IFS='=' read -r so_key so_value; do
+		[ "$so_key" != "$2" ] || echo "$so_value"
+	done <"$labdev/${1##*/}"
 }
 
 reset_stats()
@@ -384,46 +386,83 @@ noise()
 }
 
 # ---- taking down --------------------------------------------------------
+# All of it by the shell itself: after every test, and a process takes UML 50 ms.
+
+mounted()
+{
+	while read -r _ mo_at _; do
+		[ "$mo_at" != "$1" ] || return 0
+	done </proc/mounts
+	return 1
+}
+
+# each_dm COMMAND...: with the name of each device of device-mapper.
+each_dm()
+{
+	for ed_block in /sys/block/dm-*; do
+		[ ! -e "$ed_block/dm/name" ] || "$@" "$(cat "$ed_block/dm/name")"
+	done
+}
+
+# each_model COMMAND...: with the name of each model device.
+each_model()
+{
+	[ -d $labdev ] || return 0
+	# read before they change
+	em_all=
+	while read -r em_word _; do
+		case $em_word in name=*) em_all="$em_all ${em_word#name=}" ;; esac
+	done <$labdev/control
+	for em_dev in $em_all; do
+		"$@" "$em_dev" || return 1
+	done
+}
+
+power_up()
+{
+	order heal "$1"
+	case $(stat_of "$1" state) in
+	vanished) order return "$1" ;;
+	cut) order restore "$1" ;;
+	esac
+}
+
+take_down()
+{
+	dmsetup resume "$1" >/dev/null 2>&1 || :
+	dmsetup remove "$1" >/dev/null 2>&1
+}
+
+take_down_by_force()
+{
+	take_down "$1" || dmsetup remove --force "$1" >/dev/null 2>&1 || :
+}
 
 clean_up()
 {
-	for cu_job in $(jobs -p 2>/dev/null); do
+	jobs -p >/tmp/jobs
+	while read -r cu_job; do
 		kill "$cu_job" 2>/dev/null || :
-	done
-	for cu_knob in /sys/kernel/debug/fail*/probability; do
-		[ ! -e "$cu_knob" ] || echo 0 >"$cu_knob"
-	done
-	umount /mnt/t 2>/dev/null || :
+	done </tmp/jobs
+	! mounted /mnt/t || umount /mnt/t 2>/dev/null || :
 	if [ -d $labdev ]; then
 		order disarm
-		for cu_dev in $(sed -n 's/^name=\([^ ]*\) .*/\1/p' $labdev/control); do
-			order heal "$cu_dev"
-			case $(stat_of "$cu_dev" state) in
-			vanished) order return "$cu_dev" ;;
-			cut) order restore "$cu_dev" ;;
-			esac
-		done
+		each_model power_up
 	fi
-	for cu_round in 1 2 3 4; do
-		for cu_dev in $(dmsetup ls 2>/dev/null | sed -n 's/^\([^ \t]*\)\t.*/\1/p'); do
-			dmsetup resume "$cu_dev" >/dev/null 2>&1 || :
-			dmsetup remove "$cu_dev" >/dev/null 2>&1 ||
-				[ "$cu_round" -lt 3 ] ||
-				dmsetup remove --force "$cu_dev" >/dev/null 2>&1 || :
-		done
+	# some hold others
+	for cu_how in take_down take_down take_down_by_force take_down_by_force; do
+		each_dm $cu_how
 	done
-	for cu_dev in $(losetup -a 2>/dev/null | sed -n 's/^\([^:]*\):.*/\1/p'); do
-		losetup -d "$cu_dev" 2>/dev/null || :
+	for cu_loop in /sys/block/loop*/loop/backing_file; do
+		cu_loop=${cu_loop#/sys/block/}
+		[ ! -e "/sys/block/$cu_loop" ] || losetup -d "/dev/${cu_loop%%/*}" 2>/dev/null || :
 	done
-	[ -z "$(dmsetup ls 2>/dev/null | grep -v '^No devices')" ] || {
+	[ -z "$(each_dm echo)" ] || {
 		echo "# cannot take down:"
 		dmsetup ls
 		return 1
 	}
-	[ -d $labdev ] || return 0
-	for cu_dev in $(sed -n 's/^name=\([^ ]*\) .*/\1/p' $labdev/control); do
-		order del "$cu_dev" || return 1
-	done
+	each_model order del
 }
 
 mkdir -p /mnt/t
