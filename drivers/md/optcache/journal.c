@@ -83,6 +83,19 @@ void oc_journal_wait_space(struct oc_journal *j, struct oc_io *io)
 	oc_checkpoint_kick(j->core);
 }
 
+/*
+ * May a block be written while others are?  Each takes the device's time from the data, so it
+ * waits for its share of the writers that are under way: alone one goes at once, of many come
+ * several with each block.  At the latest it goes when no other is left.
+ */
+static bool may_start(const struct oc_journal *j)
+{
+	u32 writers = j->open[0] + j->open[1];
+
+	return !j->in_flight || (j->in_flight < OC_JOURNAL_DEPTH &&
+				 j->waiting >= writers / OC_JOURNAL_DEPTH);
+}
+
 /* So many records that nobody wants are worth a block. */
 #define OC_LAZY_RECORDS	128U
 #define OC_LAZY_JIFFIES	(HZ / 100 + 1)
@@ -95,7 +108,7 @@ void oc_journal_kick(struct oc_journal *j)
 		j->wanted_lsn = j->head_lsn;
 	if (j->wanted_lsn <= j->issued_lsn)
 		queue_delayed_work(j->core->journal_wq, &j->lazy, OC_LAZY_JIFFIES);
-	else if (j->in_flight < OC_JOURNAL_DEPTH)
+	else if (may_start(j))
 		queue_work(j->core->journal_wq, &j->work);
 }
 
@@ -169,6 +182,7 @@ void oc_journal_intent(struct oc_journal *j, const struct oc_intent *in)
 		.count = 1,
 		.crc = in->crc,
 	}, OC_WANTED);
+	j->waiting++;
 }
 
 u8 oc_journal_open_intents(struct oc_journal *j)
@@ -424,6 +438,7 @@ static struct oc_journal_block *start_block(struct oc_journal *j, u32 nr, u32 si
 		b->covers = close_head(j);
 	*offset = j->head_offset;
 	j->issued_lsn += nr;
+	j->waiting = 0;
 	j->closed_lsn = max(j->closed_lsn, j->issued_lsn);
 	j->head_offset += size;
 	if (j->head_offset == j->size)
@@ -443,7 +458,7 @@ static struct oc_journal_block *fill_block(struct oc_journal *j, u32 *size, u64 
 
 	spin_lock_irqsave(&j->lock, flags);
 	if (j->failed || !j->epoch_durable || j->wanted_lsn <= j->issued_lsn ||
-	    j->in_flight == OC_JOURNAL_DEPTH)
+	    !may_start(j))
 		goto out;
 	*size = min_t(u64, j->size - j->head_offset, OPTCACHE_JOURNAL_BLOCK_MAX);
 	nr = min_t(u64, j->head_lsn - j->issued_lsn, OPTCACHE_RECORDS_IN(*size));

@@ -66,6 +66,7 @@ struct oc_journal {
 	u32 reserved;			/* credits handed out */
 	u64 head_lsn;			/* next record */
 	u64 wanted_lsn;			/* commit up to here now */
+	u32 waiting;			/* INTENTs appended since the last block */
 	u64 issued_lsn;
 	u64 durable_lsn;
 	u64 closed_lsn;			/* records below must not grow: a page or block has them */
