@@ -35,23 +35,16 @@ same()
 	cmp -n $(($2 * 512)) -i $(($1 * 512)) $C "$3" || fail "sectors $1 + $2 differ from $3"
 }
 
-# is_sector A FILE B: sector A of /tmp/first is sector B of FILE.
-is_sector()
-{
-	cmp -s -n 512 -i $(($1 * 512)):$(($3 * 512)) /tmp/first "$2"
-}
-
 # same_as_first SECTOR COUNT WHEN: what the device holds is still what is in /tmp/first.
 same_as_first()
 {
-	dd if=$C bs=64K skip=$(($1 * 512)) count=$(($2 * 512)) iflag=direct,skip_bytes,count_bytes \
-		2>/dev/null | cmp - /tmp/first || fail "not stable over $3"
+	read_back "$1" "$2" | cmp - /tmp/first || fail "not stable over $3"
 }
 
-# first_is FILE SECTOR COUNT: what was read is what FILE has there.
+# first_is FILE SECTOR COUNT [AT]: /tmp/first, from its sector AT on, is what FILE has there.
 first_is()
 {
-	cmp -s -n $(($3 * 512)) -i 0:$(($2 * 512)) /tmp/first "$1"
+	cmp -s -n $(($3 * 512)) -i $((${4:-0} * 512)):$(($2 * 512)) /tmp/first "$1"
 }
 
 # zero_or_old SECTOR COUNT STEP: zeroes or any earlier value (every STEP-th sector is looked
@@ -64,8 +57,8 @@ zero_or_old()
 	s=0
 	! first_is /dev/zero 0 "$2" && ! first_is /tmp/old "$1" "$2" || s=$2
 	while [ "$s" -lt "$2" ]; do
-		is_sector "$s" /dev/zero 0 || is_sector $s /tmp/old $(($1 + s)) ||
-			is_sector $s /tmp/middle $(($1 + s)) || is_sector $s /tmp/was $(($1 + s)) ||
+		first_is /dev/zero 0 1 "$s" || first_is /tmp/old $(($1 + s)) 1 "$s" ||
+			first_is /tmp/middle $(($1 + s)) 1 "$s" || first_is /tmp/was $(($1 + s)) 1 "$s" ||
 			fail "sector $(($1 + s)) is neither old nor zero"
 		s=$((s + $3))
 	done
@@ -222,11 +215,7 @@ whole_device()
 # One discard of terabytes.
 huge()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=8
-	order add name=slow model=ram size_mb=$((2 << 20)) discard=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=8" "model=ram size_mb=$((2 << 20)) discard=1"
 	new_cache
 	keep_dirty
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=64 2>/dev/null
@@ -252,11 +241,7 @@ fua_writes()
 
 flush_pair()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16 volatile="$1"
-	order add name=slow model=ram size_mb=32 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16 volatile=$1" "model=ram size_mb=32 volatile=1"
 	new_cache seq_cutoff 0
 	keep_dirty
 	fua_writes 4096 10
@@ -318,11 +303,7 @@ disk_sleeps()
 # Not before its delay, and the delay counts from the last write (row 102).
 writeback_delay()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16
-	order add name=slow model=ram size_mb=32 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16" "model=ram size_mb=32 volatile=1"
 	new_cache writeback_delay 4
 	reset_stats $SLOW
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do

@@ -20,21 +20,10 @@ slot_sector()
 # The usual pair, 16 + 16 MiB; the origin holds noise, /tmp/origin is a copy of it.
 noisy_pair()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16 "$@"
-	order add name=slow model=ram size_mb=16 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16 $*" "model=ram size_mb=16 volatile=1"
 	[ -e /tmp/noise ] || noise /tmp/noise 16
 	cp /tmp/noise /tmp/origin
 	dd if=/tmp/noise of=$SLOW bs=1M oflag=direct conv=notrunc 2>/dev/null
-}
-
-# read_back SECTOR COUNT: what a reader of the cached device gets.
-read_back()
-{
-	timeout 30 dd if=$C bs=32k skip=$(($1 * 512)) count=$(($2 * 512)) \
-		iflag=direct,skip_bytes,count_bytes 2>/dev/null
 }
 
 as_origin()

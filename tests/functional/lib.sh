@@ -203,6 +203,16 @@ timed()
 }
 SLOW_TIMES=
 
+# models FAST SLOW: model devices with these parameters, even where there are disks.
+models()
+{
+	need_labdev
+	order add name=fast "$1"
+	order add name=slow "$2"
+	FAST=/dev/fast
+	SLOW=/dev/slow
+}
+
 # trimmed NAME DEVICE SECTORS: a device of just so many sectors.
 trimmed()
 {
@@ -286,6 +296,13 @@ drop()
 stop()
 {
 	dmsetup remove c
+}
+
+# read_back SECTOR COUNT: what a reader of the cached device gets.
+read_back()
+{
+	timeout 30 dd if=$C bs=32k skip=$(($1 * 512)) count=$(($2 * 512)) \
+		iflag=direct,skip_bytes,count_bytes 2>/dev/null
 }
 
 # The kernel's own cached pages of a device go, then its checksum.
@@ -400,7 +417,9 @@ mounted()
 each_dm()
 {
 	for ed_block in /sys/block/dm-*; do
-		[ ! -e "$ed_block/dm/name" ] || "$@" "$(cat "$ed_block/dm/name")"
+		[ -e "$ed_block/dm/name" ] || continue
+		read -r ed_name <"$ed_block/dm/name"
+		"$@" "$ed_name"
 	done
 }
 

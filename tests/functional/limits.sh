@@ -50,11 +50,7 @@ memory_and_origin()
 # At most 16 bytes a slot, all in.
 memory_per_slot()
 {
-	need_labdev
-	order add name=fast model=ram size_mb="$1"
-	order add name=slow model=ram size_mb=32768
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=$1" "model=ram size_mb=32768"
 	new_cache
 	[ "$(st memory)" -le $((16 * $(st slots))) ] ||
 		fail "$(st memory) bytes for $(st slots) slots"
@@ -63,11 +59,7 @@ memory_per_slot()
 # Sectors round 2^31 and 2^32, and the last of 40 TiB.
 large_origin()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16
-	order add name=slow model=ram size_mb=$((40 * TIB))
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16" "model=ram size_mb=$((40 * TIB))"
 	new_cache "$1"
 	last=$((40 * TIB * 2048 - 192))
 	places="0 2147483552 2147484000 4294967200 4294968000 6442450900 8589934500 $last"

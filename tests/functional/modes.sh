@@ -480,11 +480,7 @@ waiting_table()
 # Writes through the cache, and never a flush: their slots are of use again all the same.
 never_flushed()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16
-	order add name=slow model=ram size_mb=64 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16" "model=ram size_mb=64 volatile=1"
 	new_cache mode writethrough seq_cutoff 0
 	dd if=/dev/zero of=$C bs=128k count=512 oflag=direct conv=notrunc 2>/dev/null
 	message reset-stats
@@ -495,14 +491,10 @@ never_flushed()
 # The caller's own pages go to the cache device: what it needs of them, the cached device does.
 stable_pages()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=8
-	order add name=slow model=ram size_mb=16
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=8" "model=ram size_mb=16"
 	echo 1 >/sys/block/fast/queue/stable_writes
 	new_cache
-	is "$(cat "/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor c)/queue/stable_writes")" 1
+	is "$(cat "$(sysfs)/../queue/stable_writes")" 1
 }
 
 for change in by_message by_sysfs by_reload; do

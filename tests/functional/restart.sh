@@ -81,11 +81,7 @@ clean_means_clean()
 # user write).
 start_writes_nothing()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=8
-	order add name=slow model=ram size_mb=32
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=8" "model=ram size_mb=32"
 	new_cache
 	keep_dirty
 	write_blocks 50 1
@@ -191,11 +187,7 @@ cut_in_recovery()
 # No more is dirty than was, no less is warm (G3).
 exact_after_cut()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16
-	order add name=slow model=ram size_mb=64 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16" "model=ram size_mb=64 volatile=1"
 	noise $SLOW 64
 	new_cache
 	keep_dirty
@@ -220,11 +212,7 @@ exact_after_cut()
 # Write-through is never dirty, also after a cut (row 74).
 through_after_cut()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=16
-	order add name=slow model=ram size_mb=64 volatile=1
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=16" "model=ram size_mb=64 volatile=1"
 	new_cache writethrough
 	write_blocks 2000 1
 	with=$(sum $C)
@@ -255,8 +243,7 @@ leave_after_cut()
 	order cut fast slow seed=1
 	power_on
 	cache "$1"
-	dd if=$C bs=64k skip=204800 count=819200 iflag=direct,skip_bytes,count_bytes 2>/dev/null |
-		cmp - /tmp/w
+	read_back 400 1600 | cmp - /tmp/w
 	dd if=/dev/urandom of=/tmp/w bs=4096 count=100 conv=notrunc 2>/dev/null
 	dd if=/tmp/w of=$C bs=4096 seek=50 count=100 oflag=direct conv=notrunc 2>/dev/null
 	wait_for 30 st_is dirty 0

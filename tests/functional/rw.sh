@@ -125,11 +125,7 @@ logical()
 # A limit that is not merged makes bios that a device cannot take.
 small_limits()
 {
-	need_labdev
-	order add name=fast model=ram size_mb=8 max_kb=4 tags=2
-	order add name=slow model=ram size_mb=32 max_kb=8 tags=2
-	FAST=/dev/fast
-	SLOW=/dev/slow
+	models "model=ram size_mb=8 max_kb=4 tags=2" "model=ram size_mb=32 max_kb=8 tags=2"
 	new_cache
 	verify --rw=randrw --bsrange=512-1M --blockalign=512 --io_size=8M --iodepth=32
 	same_without_cache

@@ -157,6 +157,15 @@ static void recorded(struct oc_io *io)
 	oc_journal_done(j, io->lsn);
 }
 
+/*
+ * The journal has failed, and there is no INTENT: nothing would ever speak of what was
+ * written.  Journal lock held.
+ */
+static bool too_late(const struct oc_io *io)
+{
+	return io->core->journal.failed && !(io->flags & OC_IO_INTENT);
+}
+
 /* The new sectors of a dirty block are there.  Return: as map_new(). */
 static bool map_sectors(struct oc_io *io)
 {
@@ -168,7 +177,7 @@ static bool map_sectors(struct oc_io *io)
 	u64 word;
 
 	oc_journal_lock(j, flags);
-	if (j->failed && !(io->flags & OC_IO_INTENT)) {
+	if (too_late(io)) {
 		oc_journal_unlock(j, flags);
 		return false;
 	}
@@ -235,8 +244,7 @@ static void map_one(struct oc_io *io, oc_slot_t slot, oc_block_t block, u8 valid
 
 /*
  * New versions are on the cache device: map them.
- * Return: false when the journal has failed and they have no INTENTs: they would never
- * become durable.
+ * Return: false when it is too late for that.
  */
 static bool map_new(struct oc_io *io)
 {
@@ -250,7 +258,7 @@ static bool map_new(struct oc_io *io)
 
 	WRITE_ONCE(core->ever_dirty, true);
 	oc_journal_lock(j, flags);
-	if (j->failed && !(io->flags & OC_IO_INTENT)) {
+	if (too_late(io)) {
 		oc_journal_unlock(j, flags);
 		return false;
 	}

@@ -387,6 +387,10 @@ static int core_check(struct oc_core *core)
 	const char *why;
 	int r;
 
+	/* a device may have been resized since its table was loaded */
+	r = oc_core_check_sizes(core, &core->super.geo, core->cache, core->origin_sectors);
+	if (r)
+		return r;
 	r = oc_super_load(core->cache, sb, NULL, &why);
 	if (r && oc_failed(core))
 		return 0;	/* a dead device; what still can be is passed on */
@@ -423,11 +427,7 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table)
 		if (r)
 			core_unload(core);
 	} else {
-		/* a device may have been resized since its table was loaded */
-		r = oc_core_check_sizes(core, &core->super.geo, core->cache,
-					core->origin_sectors);
-		if (!r)
-			r = core_check(core);
+		r = core_check(core);
 		if (!r)
 			r = merge_table(core, table);
 	}

@@ -36,6 +36,12 @@ static u32 evict(struct oc_core *core, const oc_slot_t *victim, u32 nr)
 	return done;
 }
 
+/* A cache full of dirty blocks is not searched again and again. */
+static bool any_clean(struct oc_core *core)
+{
+	return atomic64_read(&core->slots.nr_mapped) > atomic64_read(&core->slots.nr_dirty);
+}
+
 void oc_evict_work(struct work_struct *work)
 {
 	struct oc_core *core = container_of(work, struct oc_core, evict_work);
@@ -44,13 +50,8 @@ void oc_evict_work(struct work_struct *work)
 	u64 scanned = 0;
 	u32 nr, got, ended = 0;
 
-	/* a cache full of dirty blocks is not searched again and again */
-	if (atomic64_read(&core->slots.nr_mapped) <= atomic64_read(&core->slots.nr_dirty)) {
-		oc_writeback_hurry(core);
-		return;
-	}
 	while (oc_slots_nr_free(&core->slots) + ended < core->free_high &&
-	       scanned < 4ULL * core->slots.nr) {
+	       scanned < 4ULL * core->slots.nr && any_clean(core)) {
 		got = oc_journal_reserve(j, 1, OC_EVICT_BATCH);
 		if (!got) {
 			oc_checkpoint_kick(core);

@@ -78,7 +78,11 @@ static int write_copy(struct oc_core *core, struct oc_super *sb)
 	failed = j->failed;
 	stuck = failed && core->stuck_dirty;
 	spin_unlock_irq(&j->lock);
-	/* After a failure there is only one thing left to say; it is not said of the only copy. */
+	/*
+	 * After a failure there is only one thing left to say.  But a failed cache that may hold
+	 * the only copy of something lets no write past its mappings, so they stay right, and it
+	 * can be activated again.  It needs no mark.
+	 */
 	if (core->marked_failed || stuck)
 		return -EIO;
 	if (failed)
@@ -140,12 +144,7 @@ void oc_super_save_work(struct work_struct *work)
 	struct oc_core *core = container_of(work, struct oc_core, save_work);
 	bool failed = oc_failed(core);	/* if it fails from here on, we come back */
 
-	/*
-	 * A failed cache that may hold the only copy of something lets no write past its
-	 * mappings, so they stay right, and it can be activated again.  It needs no mark.
-	 */
-	if (!failed || !core->stuck_dirty)
-		oc_super_write(core);
+	oc_super_write(core);
 	if (failed)
 		oc_journal_fence(&core->journal);
 }

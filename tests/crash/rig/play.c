@@ -354,15 +354,6 @@ static void compare(struct play *y, const struct status *was)
 		     now.dirty, now.mapped);
 }
 
-/* The power went while a cache was made: the origin alone has everything. */
-static void format_again(struct play *y)
-{
-	look(y, "/dev/slow", CUT_PASS_FIRST, CUT_IO_SECTORS);
-	if (y->t->wipe())
-		die("the cache device cannot be wiped");
-	start_or_fail(y, true, "after a cut in the format");
-}
-
 static void recut(struct play *y, const struct cut_plan *c, unsigned int salt)
 {
 	arm(y, c, salt);
@@ -407,13 +398,20 @@ static void after_cut(struct play *y, const struct round_plan *round)
 	look(y, device_path, CUT_PASS_AGAIN, round->chunk);
 }
 
+/* If the power went while a cache was made there may be none, and the origin has everything. */
 static void recover(struct play *y)
 {
-	if (!y->formatting)
-		start_or_fail(y, false, "after a cut");
-	else if (start(y, false))
-		format_again(y);
+	bool format = y->formatting;
+
 	y->formatting = false;
+	if (format) {
+		look(y, "/dev/slow", CUT_PASS_FIRST, CUT_IO_SECTORS);
+		if (!start(y, false))
+			return;
+		if (y->t->wipe())
+			die("the cache device cannot be wiped");
+	}
+	start_or_fail(y, format, format ? "after a cut in the format" : "after a cut");
 }
 
 static void play_round(struct play *y, unsigned int nr)
@@ -446,13 +444,13 @@ static void begin(struct play *y)
 			die("the device cannot be written");
 		return;
 	}
+	y->formatting = true;
 	arm(y, &p->format_cut, 99);
 	start(y, true);
 	cut_now(y, 99);
 	stop(y);
 	power_on(y);
-	if (start(y, false))
-		format_again(y);
+	recover(y);
 }
 
 /* Everything again: with nothing clean in the cache, and without the cache. */
