@@ -158,9 +158,10 @@ def users(tap, box, loops, cache, disk):
     where = box.path("mnt")
     os.mkdir(where)
     if not mkfs or subprocess.run([mkfs, "-q", "-F", disk], capture_output=True).returncode or \
-            subprocess.run(["mount", disk, where], capture_output=True).returncode:
+            subprocess.run(["mount", "-o", "ro", disk, where], capture_output=True).returncode:
         tap.skip("create on a mounted disk", "cannot mount here")
         return
+    # read-only: or else ext4 writes when it likes, and the disk is not as it was
     try:
         expect_error(tap, box, "create on a mounted disk", ["create", cache, disk], TEMP,
                      f"mounted on {where}", "Unmount")
