@@ -19,6 +19,13 @@ struct oc_geometry {
 	u32 slot_size;
 };
 
+/* Host-endian part of a fingerprint. */
+struct oc_sample {
+	u64 sector;
+	u32 sectors;
+	u32 crc;
+};
+
 struct oc_super {
 	u8 uuid[OPTCACHE_UUID_SIZE];
 	u8 origin_uuid[OPTCACHE_UUID_SIZE];
@@ -31,11 +38,10 @@ struct oc_super {
 	u64 tail_lsn;
 	u64 tail_offset;
 	u64 tail_epoch;
-	u32 fingerprint_type;
-	u32 fingerprint_head;
-	u32 fingerprint_tail;
 	u32 option_mask;
 	u64 option[OPTCACHE_MAX_OPTIONS];
+	u32 nr_samples;
+	struct oc_sample sample[OPTCACHE_MAX_SAMPLES];
 };
 
 /*

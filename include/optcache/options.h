@@ -50,11 +50,12 @@ struct oc_table_args {
 	const char *cache_dev;	/* point into argv */
 	const char *origin_dev;
 	bool format;		/* one-shot: format a zeroed cache device */
+	bool keep_dirty;	/* one-shot: also when the origin was changed meanwhile */
 	struct oc_options opt;	/* only what the line gives */
 };
 
 /*
- * <cache dev> <origin dev> <#args> [format] [key value | writeback | writethrough | ...]...
+ * <cache dev> <origin dev> <#args> [format] [keep_dirty] [key value | writeback | writethrough | ...]...
  * A mode may be given as its bare name or as "mode <name>".  Each key once at most.
  * Return: 0 or -EINVAL with @why.
  */

@@ -13,7 +13,7 @@ static const u8 foreign[OPTCACHE_UUID_SIZE] = "another cache's";
 
 struct super_test {
 	struct oc_geometry geo;
-	struct oc_super sb, got;
+	struct oc_super sb, bad, got;
 	struct optcache_super disk[2];
 	const char *why;
 };
@@ -124,14 +124,16 @@ static void super_round_trip(struct kunit *test)
 	t->sb.features_compat = 1ULL << 63;
 	t->sb.seq = 0x123456789abcdefULL;
 	t->sb.generation = ~0ULL;
-	t->sb.flags = OPTCACHE_SUPER_CLEAN_STOP | OPTCACHE_SUPER_FAILED;
+	t->sb.flags = OPTCACHE_SUPER_CLEAN_STOP | OPTCACHE_SUPER_FAILED | OPTCACHE_SUPER_STALE;
 	t->sb.epoch = ~0ULL;
 	t->sb.tail_epoch = 7;
 	t->sb.tail_lsn = 1ULL << 33;
 	t->sb.tail_offset = t->geo.journal_size - 512;
-	t->sb.fingerprint_type = OPTCACHE_FINGERPRINT_ENDS;
-	t->sb.fingerprint_head = 1;
-	t->sb.fingerprint_tail = 2;
+	t->sb.nr_samples = OPTCACHE_MAX_SAMPLES;
+	for (i = 0; i < OPTCACHE_MAX_SAMPLES; i++)
+		t->sb.sample[i] = (struct oc_sample){
+			.sector = 9 * i, .sectors = 1 + i % 9, .crc = ~i,
+		};
 	t->sb.option_mask = ~0U;
 	for (i = 0; i < OPTCACHE_MAX_OPTIONS; i++)
 		t->sb.option[i] = i * 0x1111111111ULL;
@@ -193,9 +195,9 @@ static void super_unknown(struct kunit *test)
 /* One field at a time takes a value that cannot be. */
 #define SENSELESS(field, value) \
 	do { \
-		struct oc_super bad = t->sb; \
-		bad.field = (value); \
-		oc_super_encode(&bad, &t->disk[0]); \
+		t->bad = t->sb; \
+		t->bad.field = (value); \
+		oc_super_encode(&t->bad, &t->disk[0]); \
 		t->why = NULL; \
 		KUNIT_EXPECT_EQ(test, oc_super_decode(&t->got, &t->disk[0], &t->why), -EUCLEAN); \
 		KUNIT_EXPECT_TRUE(test, !!t->why); \
@@ -251,7 +253,7 @@ static void super_senseless_state(struct kunit *test)
 {
 	struct super_test *t = test->priv;
 
-	SENSELESS(flags, 1U << 2);
+	SENSELESS(flags, 1U << 3);
 	SENSELESS(seq, 0);
 	SENSELESS(epoch, 0);
 	SENSELESS(tail_epoch, 0);
@@ -260,7 +262,29 @@ static void super_senseless_state(struct kunit *test)
 	SENSELESS(tail_offset, 100);
 	SENSELESS(tail_offset, t->geo.journal_size);
 	SENSELESS(tail_offset, -512ULL);
-	SENSELESS(fingerprint_type, 2);
+	SENSELESS(nr_samples, OPTCACHE_MAX_SAMPLES + 1);
+	SENSELESS(nr_samples, ~0U);
+	SENSELESS(nr_samples, 1);	/* of no length */
+}
+
+static void super_senseless_samples(struct kunit *test)
+{
+	struct super_test *t = test->priv;
+	const u64 end = t->geo.origin_sectors;
+
+	t->sb.nr_samples = 2;
+	t->sb.sample[0] = (struct oc_sample){ .sector = 0, .sectors = 8 };
+	t->sb.sample[1] = (struct oc_sample){ .sector = 8, .sectors = 8 };
+	oc_super_encode(&t->sb, &t->disk[0]);
+	KUNIT_EXPECT_EQ(test, oc_super_decode(&t->got, &t->disk[0], &t->why), 0);
+	SENSELESS(sample[1].sector, 7);
+	SENSELESS(sample[1].sector, end);
+	SENSELESS(sample[1].sector, end - 7);
+	SENSELESS(sample[1].sector, ~0ULL);
+	SENSELESS(sample[1].sectors, OPTCACHE_SAMPLE_SECTORS + 1);
+	SENSELESS(sample[1].sectors, ~0U);
+	SENSELESS(sample[0].sectors, 9);
+	SENSELESS(sample[0].sectors, 0);
 }
 
 static void expect_choice(struct kunit *test, int err, u32 which)
@@ -354,6 +378,7 @@ static struct kunit_case super_cases[] = {
 	KUNIT_CASE(super_senseless_sizes),
 	KUNIT_CASE(super_senseless_regions),
 	KUNIT_CASE(super_senseless_state),
+	KUNIT_CASE(super_senseless_samples),
 	KUNIT_CASE(super_choice),
 	KUNIT_CASE(super_choice_unknown),
 	KUNIT_CASE(super_choice_two_formats),

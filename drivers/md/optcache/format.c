@@ -150,6 +150,31 @@ void oc_super_new(struct oc_super *sb, const struct oc_geometry *geo,
 	sb->tail_lsn = 1;
 }
 
+static void samples_pack(const struct oc_super *sb, struct optcache_super *disk)
+{
+	u32 i;
+
+	disk->nr_samples = cpu_to_le32(sb->nr_samples);
+	for (i = 0; i < min_t(u32, sb->nr_samples, OPTCACHE_MAX_SAMPLES); i++) {
+		disk->sample[i].sector = cpu_to_le64(sb->sample[i].sector);
+		disk->sample[i].sectors = cpu_to_le32(sb->sample[i].sectors);
+		disk->sample[i].crc = cpu_to_le32(sb->sample[i].crc);
+	}
+}
+
+/* What lies beyond the number of samples is not looked at. */
+static void samples_unpack(struct oc_super *sb, const struct optcache_super *disk)
+{
+	u32 i;
+
+	sb->nr_samples = le32_to_cpu(disk->nr_samples);
+	for (i = 0; i < min_t(u32, sb->nr_samples, OPTCACHE_MAX_SAMPLES); i++) {
+		sb->sample[i].sector = le64_to_cpu(disk->sample[i].sector);
+		sb->sample[i].sectors = le32_to_cpu(disk->sample[i].sectors);
+		sb->sample[i].crc = le32_to_cpu(disk->sample[i].crc);
+	}
+}
+
 void oc_super_encode(const struct oc_super *sb, struct optcache_super *disk)
 {
 	const struct oc_geometry *geo = &sb->geo;
@@ -180,12 +205,10 @@ void oc_super_encode(const struct oc_super *sb, struct optcache_super *disk)
 	disk->tail_offset = cpu_to_le64(sb->tail_offset);
 	disk->tail_epoch = cpu_to_le64(sb->tail_epoch);
 
-	disk->fingerprint_type = cpu_to_le32(sb->fingerprint_type);
-	disk->fingerprint_head = cpu_to_le32(sb->fingerprint_head);
-	disk->fingerprint_tail = cpu_to_le32(sb->fingerprint_tail);
 	disk->option_mask = cpu_to_le32(sb->option_mask);
 	for (i = 0; i < OPTCACHE_MAX_OPTIONS; i++)
 		disk->option[i] = cpu_to_le64(sb->option[i]);
+	samples_pack(sb, disk);
 
 	disk->crc = cpu_to_le32(oc_crc(disk, sizeof(*disk), offsetof(struct optcache_super, crc)));
 }
@@ -218,12 +241,32 @@ static void super_unpack(struct oc_super *sb, const struct optcache_super *disk)
 	sb->tail_offset = le64_to_cpu(disk->tail_offset);
 	sb->tail_epoch = le64_to_cpu(disk->tail_epoch);
 
-	sb->fingerprint_type = le32_to_cpu(disk->fingerprint_type);
-	sb->fingerprint_head = le32_to_cpu(disk->fingerprint_head);
-	sb->fingerprint_tail = le32_to_cpu(disk->fingerprint_tail);
 	sb->option_mask = le32_to_cpu(disk->option_mask);
 	for (i = 0; i < OPTCACHE_MAX_OPTIONS; i++)
 		sb->option[i] = le64_to_cpu(disk->option[i]);
+	samples_unpack(sb, disk);
+}
+
+static const char *samples_check(const struct oc_super *sb)
+{
+	const struct oc_sample *s;
+	u64 end = 0;
+	u32 i;
+
+	if (sb->nr_samples > OPTCACHE_MAX_SAMPLES)
+		return "superblock: too many samples of the origin";
+	for (i = 0; i < sb->nr_samples; i++) {
+		s = &sb->sample[i];
+		if (!s->sectors || s->sectors > OPTCACHE_SAMPLE_SECTORS)
+			return "superblock: a sample of the origin has a senseless length";
+		if (s->sector >= sb->geo.origin_sectors ||
+		    s->sectors > sb->geo.origin_sectors - s->sector)
+			return "superblock: a sample lies outside the origin";
+		if (s->sector < end)
+			return "superblock: samples of the origin overlap";
+		end = s->sector + s->sectors;
+	}
+	return NULL;
 }
 
 /* What is wrong with @sb, or NULL. */
@@ -233,7 +276,7 @@ static const char *super_check(const struct oc_super *sb)
 
 	if (why)
 		return why;
-	if (sb->flags & ~(OPTCACHE_SUPER_CLEAN_STOP | OPTCACHE_SUPER_FAILED))
+	if (sb->flags & ~OPTCACHE_SUPER_FLAGS)
 		return "superblock: unknown flag";
 	if (!sb->seq || !sb->tail_lsn || !sb->tail_epoch)
 		return "superblock: a counter is zero";
@@ -243,9 +286,7 @@ static const char *super_check(const struct oc_super *sb)
 		return "superblock: the journal's tail lies outside the journal";
 	if (!IS_ALIGNED(sb->tail_offset, sb->geo.journal_unit))
 		return "superblock: the journal's tail is not aligned";
-	if (sb->fingerprint_type > OPTCACHE_FINGERPRINT_ENDS)
-		return "superblock: unknown kind of fingerprint";
-	return NULL;
+	return samples_check(sb);
 }
 
 int oc_super_decode(struct oc_super *sb, const struct optcache_super *disk, const char **why)

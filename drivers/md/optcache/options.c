@@ -215,19 +215,31 @@ static int table_option(struct oc_options *o, unsigned int opt, const char *text
 	return parse_value(opt, text, &o->value[opt], why);
 }
 
+/* A word that stands alone, and is no option: it counts for this activation only. */
+static bool *table_flag(struct oc_table_args *args, const char *word)
+{
+	if (!strcmp(word, "format"))
+		return &args->format;
+	if (!strcmp(word, "keep_dirty"))
+		return &args->keep_dirty;
+	return NULL;
+}
+
 static int table_options(struct oc_table_args *args, unsigned int argc, char **argv,
 			 char why[OC_WHY_MAX])
 {
 	unsigned int i, opt;
+	bool *flag;
 	int err;
 
 	for (i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "format")) {
-			if (args->format) {
-				scnprintf(why, OC_WHY_MAX, "format is given twice");
+		flag = table_flag(args, argv[i]);
+		if (flag) {
+			if (*flag) {
+				scnprintf(why, OC_WHY_MAX, "%s is given twice", argv[i]);
 				return -EINVAL;
 			}
-			args->format = true;
+			*flag = true;
 			continue;
 		}
 		if (mode_by_name(argv[i]) < OPTCACHE_NR_MODES) {

@@ -45,6 +45,8 @@
 /* optcache_super.flags */
 #define OPTCACHE_SUPER_CLEAN_STOP	(1U << 0) /* stopped in order; for tools */
 #define OPTCACHE_SUPER_FAILED		(1U << 1) /* a metadata write failed: do not trust it */
+#define OPTCACHE_SUPER_STALE		(1U << 2) /* the origin was changed: what is clean must go */
+#define OPTCACHE_SUPER_FLAGS		7U	/* all that there are */
 
 /* Saved options: bit i of option_mask says that option[i] was set by the user. */
 enum optcache_option {
@@ -66,11 +68,15 @@ enum optcache_mode {
 	OPTCACHE_NR_MODES
 };
 
-/* How the origin was sampled for optcache_super.fingerprint; the module writes NONE. */
-enum optcache_fingerprint {
-	OPTCACHE_FINGERPRINT_NONE,
-	OPTCACHE_FINGERPRINT_ENDS,	/* CRC32C of the first and of the last MiB */
-};
+/* What a part of the origin held when the cache was stopped. */
+struct optcache_sample {
+	__le64	sector;
+	__le32	sectors;		/* 1..OPTCACHE_SAMPLE_SECTORS */
+	__le32	crc;			/* CRC32C of them */
+} __attribute__((packed));
+
+#define OPTCACHE_MAX_SAMPLES		48
+#define OPTCACHE_SAMPLE_SECTORS		2048	/* 1 MiB */
 
 struct optcache_super {
 	__u8	magic[8];
@@ -101,14 +107,15 @@ struct optcache_super {
 	__le64	tail_offset;		/* bytes from journal_start of its block */
 	__le64	tail_epoch;		/* the lowest epoch that block may carry */
 
-	/* identity of the origin's contents at the last clean stop */
-	__le32	fingerprint_type;	/* enum optcache_fingerprint */
-	__le32	fingerprint_head;
-	__le32	fingerprint_tail;
+	__le32	nr_samples;		/* 0 while the cache is in use */
+	__le32	reserved0[2];
 	__le32	option_mask;
 	__le64	option[OPTCACHE_MAX_OPTIONS];
 
-	__u8	reserved[3648];
+	/* fingerprint of the origin, taken when the cache was stopped; by sector, none overlap */
+	struct optcache_sample sample[OPTCACHE_MAX_SAMPLES];
+
+	__u8	reserved[2880];
 } __attribute__((packed));
 
 /* ---- journal --------------------------------------------------------- */
