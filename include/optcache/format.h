@@ -23,7 +23,7 @@ struct oc_geometry {
 struct oc_sample {
 	u64 sector;
 	u32 sectors;
-	u32 crc;
+	u32 hash;
 };
 
 struct oc_super {

@@ -12,7 +12,7 @@
 
 /*
  * oc_sample_slots - slots spread over all of them, the hottest of its neighbours each
- * @dirty: of the dirty ones, else of those that are clean and complete
+ * @dirty: of the dirty ones, else of those that are clean
  * @slot: room for @max
  *
  * When there are no more than @max, all of them.  Reads every slot's word; nothing else may
@@ -22,7 +22,7 @@ u32 oc_sample_slots(const struct oc_slots *slots, bool dirty, oc_slot_t *slot, u
 
 /*
  * oc_sample_plan - the parts of the origin that make its fingerprint
- * @sb: receives sample and nr_samples; crc is left to the caller
+ * @sb: receives sample and nr_samples; hash is left to the caller
  *
  * Both ends, the places where partitions and volumes usually begin, and the blocks under
  * some slots: about 2.3 MiB in at most OPTCACHE_MAX_SAMPLES reads, by sector.

@@ -142,14 +142,17 @@ static void sample_hottest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, from_slot(slot), 200U);
 }
 
-/* Only what is complete can be compared. */
-static void sample_incomplete(struct kunit *test)
+/* What the journal does not know yet is not on the origin for sure. */
+static void sample_fresh(struct kunit *test)
 {
 	struct sample_test *t = test->priv;
+	u32 i;
 
-	hold(t, 0, 100, 100000, 0x7f, 0);
+	for (i = 0; i < 100; i++)
+		oc_slot_install(&t->slots, to_slot(i),
+				oc_word_make(to_oblock(i), 0xff, OC_FRESH));
 	KUNIT_EXPECT_EQ(test, oc_sample_slots(&t->slots, false, t->slot, SLOTS_EACH), 0U);
-	hold(t, 600, 1, 200000, 0xff, 0);
+	hold(t, 600, 1, 200000, 0x01, 0);
 	KUNIT_EXPECT_EQ(test, oc_sample_slots(&t->slots, false, t->slot, SLOTS_EACH), 1U);
 	KUNIT_EXPECT_EQ(test, from_slot(t->slot[0]), 600U);
 }
@@ -171,7 +174,7 @@ static struct kunit_case sample_cases[] = {
 	KUNIT_CASE(sample_few_dirty),
 	KUNIT_CASE(sample_spread),
 	KUNIT_CASE(sample_hottest),
-	KUNIT_CASE(sample_incomplete),
+	KUNIT_CASE(sample_fresh),
 	KUNIT_CASE(sample_full),
 	{}
 };

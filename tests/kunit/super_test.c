@@ -132,7 +132,7 @@ static void super_round_trip(struct kunit *test)
 	t->sb.nr_samples = OPTCACHE_MAX_SAMPLES;
 	for (i = 0; i < OPTCACHE_MAX_SAMPLES; i++)
 		t->sb.sample[i] = (struct oc_sample){
-			.sector = 9 * i, .sectors = 1 + i % 9, .crc = ~i,
+			.sector = 9 * i, .sectors = 1 + i % 9, .hash = ~i,
 		};
 	t->sb.option_mask = ~0U;
 	for (i = 0; i < OPTCACHE_MAX_OPTIONS; i++)

@@ -76,6 +76,11 @@ static void event_work(struct work_struct *work)
 	dm_table_event(container_of(work, struct oc_core, event_work)->ti->table);
 }
 
+static void arm_work(struct work_struct *work)
+{
+	oc_core_arm(container_of(work, struct oc_core, arm_work));
+}
+
 static void init_locks(struct oc_core *core)
 {
 	mutex_init(&core->admin);
@@ -87,6 +92,7 @@ static void init_locks(struct oc_core *core)
 	INIT_WORK(&core->evict_work, oc_evict_work);
 	INIT_WORK(&core->save_work, oc_super_save_work);
 	INIT_WORK(&core->event_work, event_work);
+	INIT_WORK(&core->arm_work, arm_work);
 	oc_lost_init(&core->lost);
 	INIT_DELAYED_WORK(&core->drop_work, oc_drop_work);
 	oc_ranges_init(&core->ranges);
@@ -160,6 +166,7 @@ out:
 	return core;
 }
 
+static void core_stop(struct oc_core *core);
 static void core_unload(struct oc_core *core);
 
 void oc_core_put(struct oc_core *core, const struct dm_table *table)
@@ -174,6 +181,8 @@ void oc_core_put(struct oc_core *core, const struct dm_table *table)
 	/* normally stopped long ago; the lock keeps a new core of the pair out till it is */
 	oc_sysfs_remove(core);
 	oc_core_suspend(core);
+	if (core->state == OC_CORE_STOPPED && core->armed && !oc_failed(core))
+		oc_super_seal(core);
 	core_unload(core);
 	list_del(&core->registry);
 	mutex_unlock(&registry_lock);
@@ -345,6 +354,8 @@ static int core_load(struct oc_core *core, const struct oc_options *table)
 	if (!r)
 		r = oc_recover(core);
 	if (!r)
+		r = oc_fingerprint_check(core);
+	if (!r)
 		r = oc_buffers_init(core);
 	if (!r)
 		r = oc_writeback_init(core);
@@ -438,6 +449,14 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table)
 	smp_store_release(&core->state, OC_CORE_RUNNING);	/* status looks at what is loaded */
 	oc_core_apply(core, &opt);
 	oc_writeback_start(core);
+	if (core->clean_stale) {
+		r = oc_evict_stale(core);
+		if (r) {
+			core_stop(core);
+			core_unload(core);
+			goto out;
+		}
+	}
 	oc_evict_kick(core);
 out:
 	mutex_unlock(&core->admin);
@@ -458,11 +477,8 @@ static void settle_fresh(struct oc_core *core)
 	}
 }
 
-void oc_core_suspend(struct oc_core *core)
+static void core_stop(struct oc_core *core)
 {
-	mutex_lock(&core->admin);
-	if (core->state != OC_CORE_RUNNING)
-		goto out;
 	/* first those who start others, so that nobody comes back */
 	WRITE_ONCE(core->stopping, true);
 	oc_buffers_drain(core);
@@ -492,7 +508,13 @@ void oc_core_suspend(struct oc_core *core)
 	oc_writeback_stop(core);
 	cancel_work_sync(&core->event_work);
 	core->state = OC_CORE_STOPPED;
-out:
+}
+
+void oc_core_suspend(struct oc_core *core)
+{
+	mutex_lock(&core->admin);
+	if (core->state == OC_CORE_RUNNING)
+		core_stop(core);
 	mutex_unlock(&core->admin);
 }
 
@@ -504,6 +526,7 @@ static void core_unload(struct oc_core *core)
 	cancel_work_sync(&core->evict_work);
 	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->event_work);
+	cancel_work_sync(&core->arm_work);
 	oc_writeback_exit(core);
 	oc_buffers_exit(core);
 	cancel_work_sync(&core->fresh.work);
@@ -544,7 +567,14 @@ void oc_core_save(struct oc_core *core)
 
 void oc_core_arm(struct oc_core *core)
 {
+	/* a fingerprint must be gone before anything can change the origin */
+	if (core->super.nr_samples || core->clean_stale)
+		oc_super_write(core);
+	spin_lock_irq(&core->defer_lock);
 	WRITE_ONCE(core->armed, true);
+	list_splice_tail_init(&core->arming, &core->deferred);
+	spin_unlock_irq(&core->defer_lock);
+	queue_work(core->wq, &core->defer_work);
 	oc_evict_kick(core);
 	if (atomic64_read(&core->slots.nr_dirty))
 		oc_writeback_kick(core);

@@ -100,6 +100,8 @@ struct oc_core {
 	 * image resumed from hibernation finds the cache as it left it.
 	 */
 	bool armed;
+	bool clean_stale;		/* the origin was changed: nothing clean is believed */
+	bool keep_dirty;		/* ... but what is dirty wins over it; table word */
 	blk_opf_t strip;		/* flags that must not reach the cache device */
 	bool starved;			/* somebody waits for a pin, see oc_starve() */
 
@@ -124,6 +126,8 @@ struct oc_core {
 	spinlock_t defer_lock;
 	struct list_head deferred;	/* oc_io to be routed by defer_work */
 	struct list_head starving;	/* oc_io that found all pins taken */
+	struct list_head arming;	/* oc_io that must not go on before armed */
+	struct work_struct arm_work;
 	struct work_struct defer_work;
 
 	spinlock_t flush_lock;
@@ -190,7 +194,10 @@ int oc_core_resume(struct oc_core *core, const struct oc_options *table);
 /* No user I/O is left: settle everything on the devices.  */
 void oc_core_suspend(struct oc_core *core);
 
-/* The first write of a user: from now on the devices may be written.  Any context. */
+/*
+ * The first time that a user wants something to change: from now on the devices may be
+ * written, which the superblock knows first.  Sleeps.
+ */
 void oc_core_arm(struct oc_core *core);
 
 /* The journal has failed: nothing new can be mapped, or durably unmapped. */
@@ -222,9 +229,18 @@ int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int 
 /* Makes the epoch (and whatever else changed) durable. */
 int oc_super_write(struct oc_core *core);
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop);
+int oc_super_seal(struct oc_core *core);	/* stopped for good: with a fingerprint */
 void oc_super_save_work(struct work_struct *work);
 /* The options saved in @sb. */
 void oc_super_options(const struct oc_super *sb, struct oc_options *opt);
+
+/* ---- fingerprint.c: all sleep ---- */
+void oc_fingerprint_take(struct oc_core *core, struct oc_super *sb);
+/*
+ * Slots are loaded: sets clean_stale if the origin was changed.  Return: 0; -EUCLEAN: it was,
+ * there are dirty blocks, and nobody has said that they win; logged.
+ */
+int oc_fingerprint_check(struct oc_core *core);
 
 /* ---- recovery.c ---- */
 int oc_recover(struct oc_core *core);	/* slots, index, checkpoint, journal position; sleeps */
@@ -253,6 +269,8 @@ size_t oc_checkpoint_slot_bytes(const struct oc_core *core);	/* that grow with t
 void oc_evict_work(struct work_struct *work);
 void oc_evict_all(struct oc_core *core);	/* drop everything clean; returns at once */
 void oc_drop_work(struct work_struct *work);
+/* clean_stale: the same before the first I/O.  Return: 0 or -errno, the journal has failed.  Sleeps. */
+int oc_evict_stale(struct oc_core *core);
 static inline void oc_evict_kick(struct oc_core *core)
 {
 	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed) &&
@@ -292,7 +310,7 @@ void oc_writeback_kick(struct oc_core *core);
 void oc_writeback_hurry(struct oc_core *core);
 /* Options have changed: at once what must be, the rest after the new delay. */
 void oc_writeback_rules(struct oc_core *core);
-void oc_writeback_flush(struct oc_core *core);	/* message: write everything back */
+void oc_writeback_flush(struct oc_core *core);	/* write everything back, once armed; any context */
 void oc_writeback_cancel(struct oc_core *core);
 /*
  * Is a flush under way?  @left: dirty blocks, or after its end those that the last flush

@@ -4,7 +4,7 @@
  * yet durable, all pins taken) are parked on a list of whatever they wait for and
  * come back here, to be routed by a worker that may sleep.
  *
- * defer_lock protects core->deferred and core->starving; any context.
+ * defer_lock protects core->deferred, core->starving and core->arming; any context.
  */
 #include "io.h"
 #include "trace.h"
@@ -30,6 +30,24 @@ void oc_io_continue(struct oc_io *io)
 		oc_io_finish(io, io->status);
 	else
 		oc_defer(io);
+}
+
+bool oc_wait_armed(struct oc_io *io)
+{
+	struct oc_core *core = io->core;
+	unsigned long flags;
+	bool wait;
+
+	spin_lock_irqsave(&core->defer_lock, flags);
+	wait = !core->armed;
+	if (wait) {
+		io->bio->bi_opf &= ~REQ_NOWAIT;
+		list_add_tail(&io->list, &core->arming);
+	}
+	spin_unlock_irqrestore(&core->defer_lock, flags);
+	if (wait)
+		queue_work(core->bg_wq, &core->arm_work);
+	return wait;
 }
 
 void oc_starve(struct oc_io *io)
@@ -115,5 +133,6 @@ void oc_defer_init(struct oc_core *core)
 	spin_lock_init(&core->defer_lock);
 	INIT_LIST_HEAD(&core->deferred);
 	INIT_LIST_HEAD(&core->starving);
+	INIT_LIST_HEAD(&core->arming);
 	INIT_WORK(&core->defer_work, defer_worker);
 }

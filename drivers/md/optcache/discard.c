@@ -79,14 +79,12 @@ static void stay_in_region(struct bio *bio)
 		dm_accept_partial_bio(bio, left);
 }
 
-/* First time, in dm's map().  Return: the range is locked, go on. */
+/* First time, in dm's map().  Return: there is something to do now. */
 static bool begin(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
 
 	oc_count(core, discards);
-	if (!READ_ONCE(core->armed))
-		oc_core_arm(core);
 	io->kind = OC_IO_DISCARD;
 	io->credits = 0;
 	io->status = BLK_STS_OK;
@@ -95,7 +93,7 @@ static bool begin(struct oc_io *io)
 		oc_io_finish(io, BLK_STS_OK);
 		return false;
 	}
-	return oc_io_lock(io);
+	return READ_ONCE(core->armed) || !oc_wait_armed(io);
 }
 
 int oc_discard_route(struct oc_io *io)
@@ -107,6 +105,8 @@ int oc_discard_route(struct oc_io *io)
 		return DM_MAPIO_SUBMITTED;
 	}
 	if (io->kind != OC_IO_DISCARD && !begin(io))
+		return DM_MAPIO_SUBMITTED;
+	if (!(io->flags & OC_IO_LOCKED) && !oc_io_lock(io))
 		return DM_MAPIO_SUBMITTED;
 	if (io->flags & OC_IO_ENDED)
 		return send(io);

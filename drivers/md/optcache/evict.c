@@ -71,6 +71,27 @@ void oc_evict_work(struct work_struct *work)
 		oc_fresh_hurry(core);
 }
 
+/* Drop the clean ones of the next slots.  Return: false when the journal is full. */
+static bool drop_some(struct oc_core *core)
+{
+	struct oc_journal *j = &core->journal;
+	oc_slot_t slot[64];
+	u32 nr, i;
+
+	nr = min_t(u32, core->slots.nr - core->drop_next, ARRAY_SIZE(slot));
+	nr = oc_journal_reserve(j, 1, nr);
+	for (i = 0; i < nr; i++)
+		slot[i] = to_slot(core->drop_next++);
+	evict(core, slot, nr);
+	cond_resched();
+	return nr;
+}
+
+static bool drop_more(const struct oc_core *core)
+{
+	return core->drop_next < core->slots.nr && !oc_failed(core);
+}
+
 /*
  * Message drop-clean: every clean mapping goes.  Gives up the worker when the
  * journal is full and goes on after the checkpoint has made room.
@@ -85,21 +106,26 @@ void oc_evict_all(struct oc_core *core)
 void oc_drop_work(struct work_struct *work)
 {
 	struct oc_core *core = container_of(to_delayed_work(work), struct oc_core, drop_work);
-	struct oc_journal *j = &core->journal;
-	oc_slot_t slot[64];
-	u32 nr, i;
 
-	while (core->drop_next < core->slots.nr && !j->failed) {
-		nr = min_t(u32, core->slots.nr - core->drop_next, ARRAY_SIZE(slot));
-		nr = oc_journal_reserve(j, 1, nr);
-		if (!nr) {
-			oc_checkpoint_kick(core);
-			queue_delayed_work(core->bg_wq, &core->drop_work, 1);
-			return;
-		}
-		for (i = 0; i < nr; i++)
-			slot[i] = to_slot(core->drop_next++);
-		evict(core, slot, nr);
-		cond_resched();
+	while (drop_more(core)) {
+		if (drop_some(core))
+			continue;
+		oc_checkpoint_kick(core);
+		queue_delayed_work(core->bg_wq, &core->drop_work, 1);
+		return;
 	}
+}
+
+int oc_evict_stale(struct oc_core *core)
+{
+	oc_core_arm(core);	/* and the superblock says what is going on */
+	core->drop_next = 0;
+	while (drop_more(core))
+		if (!drop_some(core) && oc_checkpoint_run(core, false))
+			break;
+	oc_journal_sync(&core->journal);
+	if (oc_failed(core))
+		return -EIO;
+	core->clean_stale = false;
+	return oc_super_write(core);
 }

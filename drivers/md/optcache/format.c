@@ -158,7 +158,7 @@ static void samples_pack(const struct oc_super *sb, struct optcache_super *disk)
 	for (i = 0; i < min_t(u32, sb->nr_samples, OPTCACHE_MAX_SAMPLES); i++) {
 		disk->sample[i].sector = cpu_to_le64(sb->sample[i].sector);
 		disk->sample[i].sectors = cpu_to_le32(sb->sample[i].sectors);
-		disk->sample[i].crc = cpu_to_le32(sb->sample[i].crc);
+		disk->sample[i].hash = cpu_to_le32(sb->sample[i].hash);
 	}
 }
 
@@ -171,7 +171,7 @@ static void samples_unpack(struct oc_super *sb, const struct optcache_super *dis
 	for (i = 0; i < min_t(u32, sb->nr_samples, OPTCACHE_MAX_SAMPLES); i++) {
 		sb->sample[i].sector = le64_to_cpu(disk->sample[i].sector);
 		sb->sample[i].sectors = le32_to_cpu(disk->sample[i].sectors);
-		sb->sample[i].crc = le32_to_cpu(disk->sample[i].crc);
+		sb->sample[i].hash = le32_to_cpu(disk->sample[i].hash);
 	}
 }
 

@@ -143,6 +143,12 @@ void oc_defer(struct oc_io *io);
 void oc_io_continue(struct oc_io *io);
 
 /*
+ * A write, routed far enough for oc_route(): on with it when the superblock says that the
+ * devices may be written.  Any context.  Return: true; false: that is so already.
+ */
+bool oc_wait_armed(struct oc_io *io);
+
+/*
  * Park @io until a pin is dropped; then look again whether all pins are really taken,
  * and oc_feed() if not.
  */

@@ -70,6 +70,22 @@ static unsigned int pin_run(struct oc_io *io, oc_slot_t slot, sector_t sector,
 	return done;
 }
 
+/* What the hit path does without. */
+static void route_init(struct oc_io *io)
+{
+	io->bypass = false;
+	io->credits = 0;
+	io->lsn = 0;
+	io->status = BLK_STS_OK;
+}
+
+/* The first write.  Return: it goes on later. */
+static bool wait_armed(struct oc_io *io)
+{
+	route_init(io);
+	return oc_wait_armed(io);
+}
+
 int oc_map(struct oc_io *io)
 {
 	struct oc_core *core = io->core;
@@ -85,14 +101,14 @@ int oc_map(struct oc_io *io)
 	if (unlikely(!bio_sectors(bio)))
 		return oc_flush_map(io);
 
+	bio->bi_opf &= ~core->strip;
 	if (write) {
 		oc_count(core, writes);
-		if (unlikely(!READ_ONCE(core->armed)))
-			oc_core_arm(core);
+		if (unlikely(!READ_ONCE(core->armed)) && wait_armed(io))
+			return DM_MAPIO_SUBMITTED;
 	} else {
 		oc_count(core, reads);
 	}
-	bio->bi_opf &= ~core->strip;
 	/* outside of write-back mode a write in place must not race with the drain */
 	if (unlikely(write ? core->mode != OPTCACHE_MODE_WRITEBACK
 			   : core->mode == OPTCACHE_MODE_PASSTHROUGH))
@@ -508,12 +524,8 @@ int oc_route(struct oc_io *io, bool in_map)
 		return oc_discard_route(io);
 	if (io->kind == OC_IO_FLUSH)
 		return oc_flush_route(io);
-	if (in_map) {
-		io->bypass = false;
-		io->credits = 0;
-		io->lsn = 0;
-		io->status = BLK_STS_OK;
-	}
+	if (in_map)
+		route_init(io);
 	if (!(io->flags & OC_IO_LOCKED)) {
 		io->flags &= ~OC_IO_ENDED;
 		if (!oc_io_lock(io))

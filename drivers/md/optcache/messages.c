@@ -61,6 +61,7 @@ static int message_flush(struct oc_core *core, char **arg)
 
 	if (err)
 		return err;
+	oc_core_arm(core);
 	oc_writeback_flush(core);
 	mutex_unlock(&core->admin);
 	return 0;

@@ -14,13 +14,11 @@ static const u32 peek_at[] = { 1, 2, 4, 8, 16 };	/* MiB */
 
 static bool wanted(u64 word, bool dirty)
 {
-	if (!oc_word_current(word) || oc_word_state(word) == OC_FRESH ||
-	    !!(word & OC_WORD_DIRTY) != dirty)
-		return false;
-	return dirty || oc_word_valid(word) == OPTCACHE_VALID_ALL;
+	return oc_word_current(word) && oc_word_state(word) != OC_FRESH &&
+	       !!(word & OC_WORD_DIRTY) == dirty;
 }
 
-/* A file system's superblock is mostly in the first block, the rest of what it always writes near. */
+/* A file system's superblock is mostly in the first block, what else it always writes near. */
 static u32 heat(u64 word)
 {
 	u64 block = from_oblock(oc_word_block(word));
@@ -55,7 +53,7 @@ u32 oc_sample_slots(const struct oc_slots *slots, bool dirty, oc_slot_t *slot, u
 		slot[nr++] = to_slot(best);
 		seen = 0;
 	}
-	/* incomplete ones were counted, too: the last window may not be full */
+	/* FRESH ones were counted, too: the last window may not be full */
 	if (seen && nr < max)
 		slot[nr++] = to_slot(best);
 	return nr;

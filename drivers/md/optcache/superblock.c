@@ -126,15 +126,25 @@ static int write_locked(struct oc_core *core, struct oc_super *sb)
 	return r;
 }
 
-int oc_super_write(struct oc_core *core)
+/* The next superblock of a cache in use: the origin may change.  super_lock held. */
+static struct oc_super *next_super(struct oc_core *core)
 {
 	struct oc_super *sb = core->super_next;
+
+	*sb = core->super;
+	sb->nr_samples = 0;
+	sb->flags &= ~(OPTCACHE_SUPER_CLEAN_STOP | OPTCACHE_SUPER_STALE);
+	if (core->clean_stale)
+		sb->flags |= OPTCACHE_SUPER_STALE;
+	return sb;
+}
+
+int oc_super_write(struct oc_core *core)
+{
 	int r;
 
 	mutex_lock(&core->super_lock);
-	*sb = core->super;
-	sb->flags &= ~OPTCACHE_SUPER_CLEAN_STOP;
-	r = write_locked(core, sb);
+	r = write_locked(core, next_super(core));
 	mutex_unlock(&core->super_lock);
 	return r;
 }
@@ -151,18 +161,29 @@ void oc_super_save_work(struct work_struct *work)
 
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop)
 {
-	struct oc_super *sb = core->super_next;
+	struct oc_super *sb;
 	int r;
 
 	mutex_lock(&core->super_lock);
-	*sb = core->super;
+	sb = next_super(core);
 	sb->tail_lsn = lsn;
 	sb->tail_offset = offset;
 	sb->tail_epoch = core->journal.epoch;
 	if (clean_stop)
 		sb->flags |= OPTCACHE_SUPER_CLEAN_STOP;
-	else
-		sb->flags &= ~OPTCACHE_SUPER_CLEAN_STOP;
+	r = write_locked(core, sb);
+	mutex_unlock(&core->super_lock);
+	return r;
+}
+
+int oc_super_seal(struct oc_core *core)
+{
+	struct oc_super *sb = core->super_next;
+	int r;
+
+	mutex_lock(&core->super_lock);
+	*sb = core->super;
+	oc_fingerprint_take(core, sb);
 	r = write_locked(core, sb);
 	mutex_unlock(&core->super_lock);
 	return r;

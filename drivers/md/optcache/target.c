@@ -17,6 +17,7 @@ struct oc_target {
 	struct dm_dev *cache;
 	struct dm_dev *origin;
 	struct oc_options opt;	/* what the table line gives */
+	bool keep_dirty;	/* the same */
 };
 
 static struct oc_core *core_of(struct dm_target *ti)
@@ -123,6 +124,7 @@ static int open_target(struct dm_target *ti, struct oc_target *t, unsigned int a
 	if (r)
 		return refuse(ti, r, why);
 	t->opt = args.opt;
+	t->keep_dirty = args.keep_dirty;
 	r = get_devices(ti, t, &args);
 	if (!r)
 		r = check_devices(ti, t);
@@ -202,6 +204,7 @@ static int optcache_preresume(struct dm_target *ti)
 	core->origin = t->origin->bdev;
 	core->origin_sectors = ti->len;
 	core->ti = ti;
+	core->keep_dirty = t->keep_dirty;
 	r = oc_core_resume(core, &t->opt);
 	if (!r) {
 		/* once: what is set later shall survive a suspend */

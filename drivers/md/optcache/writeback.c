@@ -224,7 +224,6 @@ void oc_writeback_rules(struct oc_core *core)
 
 void oc_writeback_flush(struct oc_core *core)
 {
-	oc_core_arm(core);
 	set_bit(OC_WB_FLUSH, &core->writeback->request);
 	again(core->writeback, 0);
 }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Is the origin still the one that was left?
+ *
+ * When a cache is stopped, some parts of the origin are read and their checksums kept in the
+ * superblock; the first write of the next activation takes them away before anything can
+ * change the origin.  The checksum is SipHash: file systems put a CRC32C behind what they
+ * change, and then the CRC32C of both together stays the same.
+ *  So a superblock with samples says what the origin must hold.  After a
+ * crash there are none, but what is clean in the cache must be the same on the origin.
+ *
+ * An origin that is not the same has been written without its cache.  Nothing clean is
+ * believed then, and what is dirty is not brought over it unasked.
+ */
+#include "core.h"
+
+#include <linux/device-mapper.h>
+#include <linux/siphash.h>
+
+#include <optcache/sample.h>
+
+#define SPOTS		32	/* clean blocks that are compared */
+#define READ_ORDER	4	/* 64 KiB at a time, or what can be had, but two blocks */
+
+/* Where something is read to. */
+struct reader {
+	struct page *page;
+	unsigned int order;
+};
+
+static int reader_init(struct reader *rd)
+{
+	for (rd->order = READ_ORDER; rd->order > 1; rd->order--) {
+		rd->page = alloc_pages(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN, rd->order);
+		if (rd->page)
+			return 0;
+	}
+	rd->page = alloc_pages(GFP_KERNEL, rd->order);
+	return rd->page ? 0 : -ENOMEM;
+}
+
+static void reader_exit(struct reader *rd)
+{
+	__free_pages(rd->page, rd->order);
+}
+
+/* To byte @at of the buffer. */
+static int read_sectors(struct reader *rd, unsigned int at, struct block_device *bdev,
+			sector_t sector, unsigned int sectors)
+{
+	return oc_sync_page_io(bdev, REQ_OP_READ, (u64)sector << SECTOR_SHIFT, rd->page, at,
+			       sectors << SECTOR_SHIFT);
+}
+
+/* Block by block, each one's hash is a part of the next one's key. */
+static void hash_blocks(siphash_key_t *key, const void *buf, unsigned int bytes)
+{
+	unsigned int n;
+
+	for (; bytes; buf += n, bytes -= n) {
+		n = min_t(unsigned int, bytes, OPTCACHE_BLOCK_SIZE);
+		key->key[0] ^= siphash(buf, n, key);
+	}
+}
+
+/* What the origin holds there. */
+static int hash_sample(struct oc_core *core, struct reader *rd, const struct oc_sample *s,
+		       u32 *hash)
+{
+	const unsigned int max = PAGE_SIZE << rd->order >> SECTOR_SHIFT;
+	unsigned int done, n;
+	siphash_key_t key;
+	__le64 uuid[2];
+	int r;
+
+	memcpy(uuid, core->super.uuid, sizeof(uuid));
+	key.key[0] = le64_to_cpu(uuid[0]);
+	key.key[1] = le64_to_cpu(uuid[1]);
+	for (done = 0; done < s->sectors; done += n) {
+		n = min(s->sectors - done, max);
+		r = read_sectors(rd, 0, core->origin, s->sector + done, n);
+		if (r)
+			return r;
+		hash_blocks(&key, page_address(rd->page), n << SECTOR_SHIFT);
+	}
+	*hash = lower_32_bits(key.key[0]);
+	return 0;
+}
+
+/* ---- when it is stopped ---------------------------------------------- */
+
+/* What cannot be read is no sample. */
+void oc_fingerprint_take(struct oc_core *core, struct oc_super *sb)
+{
+	struct oc_sample *s;
+	struct reader rd;
+	u32 i, nr = 0;
+
+	sb->nr_samples = 0;
+	if (reader_init(&rd))
+		return;
+	oc_sample_plan(sb, &core->slots);
+	for (i = 0; i < sb->nr_samples; i++) {
+		s = &sb->sample[i];
+		if (!hash_sample(core, &rd, s, &s->hash))
+			sb->sample[nr++] = *s;
+	}
+	sb->nr_samples = nr;
+	reader_exit(&rd);
+}
+
+/* ---- when it is started ---------------------------------------------- */
+
+static bool sample_differs(struct oc_core *core, struct reader *rd, const struct oc_sample *s)
+{
+	u32 hash;
+
+	if (hash_sample(core, rd, s, &hash) || hash == s->hash)
+		return false;
+	DMWARN("%s: the origin has changed within %u sectors from %llu on",
+	       dm_device_name(core->md), s->sectors, s->sector);
+	return true;
+}
+
+/* What one of the devices cannot give is not compared. */
+static bool sectors_differ(struct oc_core *core, struct reader *rd, sector_t cached,
+			   sector_t sector, unsigned int sectors)
+{
+	const void *buf = page_address(rd->page);
+
+	if (read_sectors(rd, 0, core->origin, sector, sectors) ||
+	    read_sectors(rd, OPTCACHE_BLOCK_SIZE, core->cache, cached, sectors) ||
+	    !memcmp(buf, buf + OPTCACHE_BLOCK_SIZE, sectors << SECTOR_SHIFT))
+		return false;
+	DMWARN("%s: the origin has changed at sector %llu, which is cached and clean",
+	       dm_device_name(core->md), (unsigned long long)sector);
+	return true;
+}
+
+/* Of a block what is valid, run by run. */
+static bool spot_differs(struct oc_core *core, struct reader *rd, oc_slot_t slot)
+{
+	u64 word = oc_slot_read(&core->slots, slot);
+	sector_t sector = from_oblock(oc_word_block(word)) * OPTCACHE_SECTORS_PER_BLOCK;
+	sector_t cached = oc_slot_sector(&core->super.geo, slot);
+	unsigned long valid = oc_word_valid(word);
+	unsigned int start, end;
+
+	for_each_set_bitrange(start, end, &valid, OPTCACHE_SECTORS_PER_BLOCK)
+		if (sectors_differ(core, rd, cached + start, sector + start, end - start))
+			return true;
+	return false;
+}
+
+static bool origin_differs(struct oc_core *core, struct reader *rd)
+{
+	oc_slot_t slot[SPOTS];
+	u32 nr, i;
+
+	for (i = 0; i < core->super.nr_samples; i++)
+		if (sample_differs(core, rd, &core->super.sample[i]))
+			return true;
+	if (core->super.nr_samples)
+		return false;
+	nr = oc_sample_slots(&core->slots, false, slot, SPOTS);
+	for (i = 0; i < nr; i++)
+		if (spot_differs(core, rd, slot[i]))
+			return true;
+	return false;
+}
+
+int oc_fingerprint_check(struct oc_core *core)
+{
+	u64 dirty = atomic64_read(&core->slots.nr_dirty);
+	struct reader rd;
+	bool differs;
+
+	core->clean_stale = core->super.flags & OPTCACHE_SUPER_STALE;
+	if (core->clean_stale || !atomic64_read(&core->slots.nr_mapped))
+		return 0;
+	if (reader_init(&rd))
+		return -ENOMEM;
+	differs = origin_differs(core, &rd);
+	reader_exit(&rd);
+	if (!differs)
+		return 0;
+	if (dirty && !core->keep_dirty) {
+		DMERR("%s: the origin was changed while this cache was not active, and %llu dirty blocks are newer than what it held: attach with --keep-dirty (table word keep_dirty) to let them win, or give them up with create --force",
+		      dm_device_name(core->md), dirty);
+		return -EUCLEAN;
+	}
+	DMWARN("%s: the origin was changed while this cache was not active: what is clean in the cache is dropped",
+	       dm_device_name(core->md));
+	core->clean_stale = true;
+	return 0;
+}
