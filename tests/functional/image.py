@@ -26,9 +26,11 @@ SUPER = {
     "table_start": (112, "Q"), "data_start": (120, "Q"), "nr_slots": (128, "I"),
     "journal_unit": (132, "I"), "slot_size": (136, "I"), "flags": (140, "I"),
     "epoch": (144, "Q"), "tail_lsn": (152, "Q"), "tail_offset": (160, "Q"),
-    "tail_epoch": (168, "Q"), "fingerprint_type": (176, "I"), "fingerprint_head": (180, "I"),
-    "fingerprint_tail": (184, "I"), "option_mask": (188, "I"),
+    "tail_epoch": (168, "Q"), "nr_samples": (176, "I"), "option_mask": (188, "I"),
     **{f"option{i}": (192 + 8 * i, "Q") for i in range(32)},
+    **{f"sample{i}_sector": (448 + 16 * i, "Q") for i in range(48)},
+    **{f"sample{i}_sectors": (456 + 16 * i, "I") for i in range(48)},
+    **{f"sample{i}_hash": (460 + 16 * i, "I") for i in range(48)},
 }
 TABLE = {
     "magic": (0, "I"), "crc": (4, "I"), "uuid": (8, "16s"), "lsn": (24, "Q"), "seq": (32, "Q"),

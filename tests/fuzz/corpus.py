@@ -31,7 +31,7 @@ RECORDS = [record(MAP | DIRTY, 20, 70, 0xFF, 4), record(UNMAP, 0, 0, 0, 2),
 
 
 def images(folder):
-    """A fresh one, one that was cut, one that was stopped."""
+    """A fresh one, one that was cut, one that was stopped and has a fingerprint."""
     disk = os.path.join(folder, "disk")
     with open(disk, "wb") as f:
         f.truncate(40 << 20)
@@ -46,6 +46,8 @@ def images(folder):
         if change:
             change(path)
         found.append(path)
+    with image.Image(found[-1]) as im:
+        im.set_samples((0, 2048, 1), (4096, 128, 2), ((80 << 10) - 8, 8, 3))
     return found
 
 
@@ -88,6 +90,7 @@ def replays(_):
 def lines(_):
     yield b"0/dev/a /dev/b 0"
     yield b"08:0 8:16 5 format writethrough seq_cutoff 4096 format"
+    yield b"08:0 8:16 2 keep_dirty passthrough"
     yield b"08:0 8:16 8 mode passthrough writeback_delay 3600 dirty_low 94 dirty_high 95"
     yield b"1dirty_low 5 dirty_high 7 mode writeback\n seq_cutoff +1"
 
@@ -99,7 +102,7 @@ def dumps(folder):
 
 
 def commands(_):
-    words = [["--name", "a", "--mode=writeback", "c", "o"], ["-n", "a", "-s", "dirty_low=1", "c", "o"],
+    words = [["--name", "a", "--mode=writeback", "c", "o"], ["-n", "a", "-Ks", "dirty_low=1", "c", "o"],
              ["--keep", "--yes", "n"], [], ["-j"], ["-i5", "--count", "3", "n"], ["n", "mode", "x"],
              ["n", "writeback"], ["--timeout=9", "n"], ["-fy", "c", "o"], ["-dM", "c"], ["-q", "c"],
              ["c", "o"], ["--dry-run", "-DK", "c"], ["--input=x", "c"], ["--help"]]

@@ -7,6 +7,20 @@
 
 #define CRC_AT	offsetof(struct optcache_super, crc)
 
+/* What activation reads, in one go each. */
+static void check_samples(const struct oc_super *sb)
+{
+	const struct oc_sample *s;
+	u64 end = 0;
+
+	must(sb->nr_samples <= OPTCACHE_MAX_SAMPLES);
+	for (s = sb->sample; s < sb->sample + sb->nr_samples; s++) {
+		must(s->sectors && s->sectors <= OPTCACHE_SAMPLE_SECTORS && s->sector >= end);
+		end = s->sector + s->sectors;
+		must(end <= sb->geo.origin_sectors);
+	}
+}
+
 static void check_copy(const struct optcache_super *disk)
 {
 	struct optcache_super again;
@@ -23,11 +37,15 @@ static void check_copy(const struct optcache_super *disk)
 	     sb.geo.cache_sectors << 9);
 	must(oc_page_offset(&sb.geo, sb.geo.nr_pages, 0) <= sb.geo.data_start);
 	must(sb.tail_offset < sb.geo.journal_size);
+	check_samples(&sb);
 
 	oc_super_encode(&sb, &again);
 	must(!oc_super_decode(&same, &again, &why));
 	must(!memcmp(&sb, &same, sizeof(sb)));
-	/* what is reserved now is not kept, and then neither is the checksum */
+	/* what has no meaning now is not kept, and then neither is the checksum */
+	memcpy(again.reserved0, disk->reserved0, sizeof(again.reserved0));
+	memcpy(&again.sample[sb.nr_samples], &disk->sample[sb.nr_samples],
+	       sizeof(disk->sample) - sb.nr_samples * sizeof(disk->sample[0]));
 	memcpy(again.reserved, disk->reserved, sizeof(again.reserved));
 	again.crc = disk->crc;
 	must(!memcmp(&again, disk, sizeof(again)));

@@ -57,12 +57,22 @@ def supers(tap, box):
         "cache_sectors": 1 << 60, "origin_sectors": 0, "journal_start": 0, "journal_size": 12345,
         "table_start": 8192, "data_start": 1 << 50, "nr_slots": 0xFFFFFFFF, "journal_unit": 1000,
         "slot_size": 8192, "flags": 0x80, "epoch": 0, "tail_lsn": 0, "tail_offset": 1 << 40,
-        "tail_epoch": 1 << 63, "seq": 0, "fp_type": 77,
+        "tail_epoch": 1 << 63, "seq": 0, "nr_samples": 49,
     }
     for field, value in senseless.items():
         img = variant(box, "used", lambda im: im.set_super(**{field: value}))
         expect(tap, box, f"superblocks with good checksums and {field} = {value}", img, DAMAGED,
                "superblock", "superblock: ")
+    end = 40 << 11      # sectors of the disk
+    for samples, text in {
+            ((0, 0, 1),): "senseless length", ((0, 2049, 1),): "senseless length",
+            ((end, 1, 1),): "outside the origin", ((end - 7, 8, 1),): "outside the origin",
+            (((1 << 64) - 8, 16, 1),): "outside the origin",
+            ((0, 9, 1), (8, 8, 1)): "overlap", ((8, 8, 1), (0, 8, 1)): "overlap"}.items():
+        img = variant(box, "used", lambda im: im.set_samples(*samples))
+        expect(tap, box, f"fingerprint {samples}", img, DAMAGED, "superblock", text)
+    img = variant(box, "stopped", lambda im: im.set_super(flags=image.CLEAN_STOP | image.STALE))
+    expect(tap, box, "stale mark", img, SOUND, "superblock", "attach it once")
     with open(box.copy("used", "short"), "r+b") as f:
         f.truncate(4 << 20)
     expect(tap, box, "device has shrunk", "short", DAMAGED, "superblock", "the device has only")

@@ -28,8 +28,10 @@ RECORD = {"slot": (0, "I"), "crc": (4, "I"), "block_lo": (8, "I"), "block_hi": (
 RECORD_SIZE = 16
 PAGE_HEAD = {"magic": (0, "I"), "crc": (4, "I"), "uuid": (8, "16s"), "lsn": (24, "Q"),
              "seq": (32, "Q"), "page": (40, "I"), "reserved": (44, "I")}
-MORE_SUPER = {"fp_head": (180, "I"), "fp_tail": (184, "I"), "option_0": (192, "Q"),
-              "option_7": (248, "Q"), "reserved": (448, "Q"), "reserved_end": (4088, "Q")}
+MORE_SUPER = {"reserved0": (180, "Q"), "option_0": (192, "Q"), "option_7": (248, "Q"),
+              "sample_0": (448, "Q"), "sectors_0": (456, "I"), "hash_0": (460, "I"),
+              "sample_1": (464, "Q"), "sample_47": (1200, "Q"), "reserved": (1216, "Q"),
+              "reserved_end": (4088, "Q")}
 
 
 def values(code, rnd):
@@ -211,6 +213,8 @@ def generate(tap, box, base, offsets, places):
 def run(tap, box):
     box.copy("cache", "stopped")
     image.stopped(box.path("stopped"))
+    with Image(box.path("stopped")) as im:
+        im.set_samples((0, 2048, 1), (4096, 8, 2))
     forged = generate(tap, box, "used", box.used_offsets,
                       [(0, 0, False, False), (0, 1, True, False), (1, 0, False, False), (1, 1, True, True),
                        (2, 0, True, False), (2, 1, False, False)])

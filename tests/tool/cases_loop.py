@@ -3,6 +3,7 @@
 import ctypes
 import fcntl
 import os
+import re
 import shutil
 import stat
 import struct
@@ -13,6 +14,9 @@ from harness import expect_error
 
 DATA, UNAVAILABLE, OS_, REFUSED, TEMP, PERM = 65, 69, 71, 73, 75, 77
 MIB = 1 << 20
+CHANGED = ("the origin was changed while this cache was not active, and 2147483647 dirty blocks are "
+           "newer than what it held: attach with --keep-dirty (table word keep_dirty) to let them "
+           "win, or give them up with create --force")
 
 
 class Loops:
@@ -96,9 +100,17 @@ def attaches(tap, box, cache, disk, other):
     box.clear()
     expect_error(tap, box, "attach to a disk of another size", ["attach", cache, other], REFUSED,
                  "is not the disk", "made for")
-    box.control(create=22, words="optcache: the origin was changed behind the cache's back")
+    for options, words in ((["--keep-dirty"], "1 keep_dirty"),
+                           (["-K", "--mode", "passthrough"], "3 keep_dirty mode passthrough")):
+        r = box.run("attach", "--name", "fast", *options, cache, disk)
+        with open(os.path.join(box.dm, "fast")) as f:
+            fields = dict(line.rstrip("\n").split("=", 1) for line in f)
+        tap.ok(r.code == 0 and fields["table"].split(" ", 2)[2] == words,
+               f"attach {' '.join(options)}: table line", f"{r}\n{fields}")
+        box.clear()
+    box.control(create=117, words="253:1: " + CHANGED)
     expect_error(tap, box, "attach that the kernel refuses: its own words", ["attach", cache, disk],
-                 OS_, "behind the cache's back", "kernel log")
+                 OS_, re.escape(CHANGED), "kernel log")
     box.control(create=16)
     expect_error(tap, box, "attach of a busy pair", ["attach", cache, disk], TEMP, "busy", "lsblk")
     box.clear()

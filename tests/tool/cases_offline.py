@@ -58,6 +58,33 @@ def dumps(tap, box):
            "dump of a damaged image prints what there is and says so", r)
 
 
+def fingerprints(tap, box):
+    """What a stop in order leaves of the disk, and what is known of it later."""
+    r = box.run("dump", "used")
+    tap.ok("\n  fingerprint   none\n" in r.out and "was changed" not in r.out, "dump: no fingerprint", r)
+    samples = [(0, 2048, 0), (2048, 128, 0xFFFFFFFF), (8191, 1, 7)]
+    box.copy("cache", "sampled")
+    with image.Image(box.path("sampled")) as im:
+        im.set_super(seq=9, flags=image.CLEAN_STOP)
+        im.set_samples(*samples)
+    r = box.run("dump", "sampled")
+    tap.ok(r.code == 0 and "\n  fingerprint   3 parts of the origin\n" in r.out, "dump: a fingerprint", r)
+    sb = box.run("dump", "--json", "sampled").json()["superblock"]
+    want = [dict(zip(("sector", "sectors", "hash"), s)) for s in samples]
+    tap.ok(sb["fingerprint"] == want and not sb["stale"], "dump --json: a fingerprint", sb)
+    r = box.run("format", "--json", "--force", "--yes", "sampled", "origin")
+    tap.ok(r.code == 0 and r.json()["superblock"]["fingerprint"] == [], "a new cache has none", r)
+
+    box.copy("cache", "stale")
+    with image.Image(box.path("stale")) as im:
+        im.set_super(seq=9, flags=image.CLEAN_STOP | image.STALE)
+    r = box.run("dump", "stale")
+    tap.ok(r.code == 0 and "stopped in order, the origin was changed: clean blocks are being dropped"
+           in r.out, "dump: the origin was changed", r)
+    j = box.run("dump", "--json", "stale").json()
+    tap.ok(j["superblock"]["stale"] is True, "dump --json: the origin was changed", j)
+
+
 def formats(tap, box):
     box.file("target", 5 * MIB)
     r = box.run("format", "--json", "--mode", "writethrough", "--set", "dirty_low=70", "--set",
@@ -161,6 +188,7 @@ def manual(tap, box):
 def run(tap, box):
     help_texts(tap, box)
     dumps(tap, box)
+    fingerprints(tap, box)
     formats(tap, box)
     terminal(tap, box)
     jsons(tap, box)

@@ -172,6 +172,24 @@ def journals(tap, box):
     repaired(tap, box, "it is repaired", ["--drop-dirty"], {})
 
 
+def fingerprints(tap, box):
+    """Repair does not write the disk, but the superblock may be from before the cache did."""
+    def stopped(im):
+        im.set_super(flags=image.CLEAN_STOP)
+        im.set_samples((0, 8, 5))
+
+    def left():
+        j = box.run("dump", "--json", "hurt").json()["superblock"]
+        return [part["hash"] for part in j["fingerprint"]]
+    hurt(box, lambda im: (stopped(im), im.flip(100)))
+    repaired(tap, box, "repair of a cache that was stopped", [], box.used_mapping)
+    tap.ok(left() == [5], "the fingerprint stays", left())
+    hurt(box, lambda im: (stopped(im), im.set_super(epoch=1)))
+    repaired(tap, box, "the latest superblock is lost, the one before has a fingerprint", [],
+             box.used_mapping)
+    tap.ok(left() == [], "which is taken away", left())
+
+
 def beyond_repair(tap, box):
     for name, change, what, then in (
             ("both superblocks", lambda im: (im.flip(99), im.flip(PAGE + 99)), "wrong checksum", "restore"),
@@ -232,5 +250,6 @@ def run(tap, box):
     pages(tap, box)
     contradictions(tap, box)
     journals(tap, box)
+    fingerprints(tap, box)
     beyond_repair(tap, box)
     cuts(tap, box)

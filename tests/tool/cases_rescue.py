@@ -85,6 +85,48 @@ def writeback(tap, box):
            "a disk that ends within a block", r)
 
 
+def sampled(box):
+    """The same, stopped in order, when the disk was looked at."""
+    mapping = pair(box)
+    with Image(box.path("wb")) as im:
+        im.set_super(flags=image.CLEAN_STOP)
+        im.set_samples((0, 2048, 5), (16000, 8, 6))
+    return mapping
+
+
+def fingerprint_of(box, name):
+    r = box.run("dump", "--json", "--no-mappings", name, tool=REAL)
+    return r.json()["superblock"]["fingerprint"]
+
+
+def fingerprint(tap, box):
+    """It is of a disk that writeback has not written."""
+    sampled(box)
+    before = fingerprint_of(box, "wb")
+    r = box.run("writeback", "wb", "wbdisk")
+    tap.ok(r.code == 0 and len(before) == 2 and not fingerprint_of(box, "wb")
+           and box.run("check", "wb").code == 0, "writeback leaves no fingerprint", r)
+    with Image(box.path("wb")) as im:
+        im.set_samples((0, 2048, 5))
+    before = box.state(["wb", "wbdisk"])
+    r = box.run("writeback", "wb", "wbdisk")
+    tap.ok(r.code == 0 and before == box.state(["wb", "wbdisk"]), "with nothing to write it stays", r)
+
+    mapping = sampled(box)
+    want = expected(box, "wb", "wbdisk", mapping)
+    r = box.run("writeback", "wb", "wbdisk", tool=REAL, shim={"SHIM_FAIL": "wb:w:0:1000000"})
+    tap.ok(r.code == IO and "do not attach" in r.err and read(box, "wbdisk") == want,
+           "where it cannot be taken away the disk becomes complete all the same", r)
+
+    sampled(box)
+    with Image(box.path("wb")) as im:
+        im.set_super(flags=image.CLEAN_STOP | image.STALE)
+    r = box.run("writeback", "wb", "wbdisk")
+    j = box.run("dump", "--json", "wb").json()["superblock"]
+    tap.ok(r.code == 0 and j["stale"] and j["clean_stop"],
+           "after a writeback the clean blocks are no better than before", f"{r}\n{j}")
+
+
 def refusals(tap, box):
     pair(box)
     box.copy("used", "failed")
@@ -193,6 +235,8 @@ def cut_writeback(tap, box, make):
             now = state["wbdisk"].get(sector * 512) or old
             if now != want[sector * 512:sector * 512 + 512] and (sector not in still or now != old):
                 good = False
+        if any(disk.before("wbdisk", at) != data for at, data in state["wbdisk"].items()):
+            good = good and not fingerprint_of(box, "wb")
         again = box.run("writeback", "wb", "wbdisk", tool=REAL)
         if not good or again.code or read(box, "wbdisk") != want \
                 or mapping_of(box, "wb") != clean(mapping) \
@@ -264,7 +308,8 @@ def restore(tap, box):
         im.set_option(0, 1)
         im.set_option(3, 12)
         im.set_option(17, 1 << 63)      # of a later version
-        im.set_super(generation=(1 << 53) + 1, compat=(1 << 64) - 1)
+        im.set_super(generation=(1 << 53) + 1, compat=(1 << 64) - 1, flags=image.STALE)
+        im.set_samples(*((1000 * i, 1 + i, 0xFFFFFFFF - i) for i in range(48)))
     for name in ("used", "cache", "option"):
         a = dump(box, name, "a.json")
         size = os.path.getsize(box.path(name))
@@ -311,6 +356,7 @@ def restore(tap, box):
             ("no such dump", ["-y", "-i", "nothing", "wb"], 66, "nothing", "name"),
             ("no dump at all", ["-y", "wb"], DATA, "empty", "dump")):
         expect_error(tap, box, f"restore: {name}", ["restore", *argv], code, what, then)
+    bad_fingerprints(tap, box)
     bad_dumps(tap, box)
 
 
@@ -325,7 +371,7 @@ def bad_dumps(tap, box):
     for n in range(0, len(good) - 2, len(good) // 40):
         texts[f"cut at {n}"] = good[:n]
     changes = {"uuid": "x", "seq": -1, "generation": 0.5, "epoch": "1", "version": 2,
-               "clean_stop": 1, "options": {"mode": "fast"}, "fingerprint": "all"}
+               "clean_stop": 1, "options": {"mode": "fast"}, "stale": 1}
     for key, value in changes.items():
         texts[f"{key} = {value}"] = json.dumps({**j, "superblock": {**j["superblock"], key: value}})
     for key in j["superblock"]["geometry"]:
@@ -352,6 +398,30 @@ def bad_dumps(tap, box):
     write(box, "pretty.json", json.dumps(j, indent=3).encode())
     r = box.run("restore", "-y", "--force", "-i", "pretty.json", "wb")
     tap.ok(r.code == 0, "a dump that was formatted anew", r)
+
+
+def bad_fingerprints(tap, box):
+    """What no superblock can hold, or no disk of this size has."""
+    j = json.loads(read(box, "a.json"))
+    part = {"sector": 8, "sectors": 8, "hash": 1}
+    end = 40 << 11
+    before = read(box, "wb")
+    for value, text in (
+            (None, "not a list"), ("none", "not a list"), (part, "not a list"), ([7], "not an object"),
+            ([{**part, "sector": 16 * i} for i in range(49)], "has 49 parts, there may be 48"),
+            *(([part, {k: v for k, v in part.items() if k != key}], f'"{key}" is missing') for key in part),
+            ([{**part, "hash": 1 << 32}], '"hash" is missing, or no number up to 4294967295'),
+            ([{**part, "sectors": -1}], '"sectors" is missing, or no number'),
+            ([{**part, "sector": "8"}], '"sector" is missing, or no number'),
+            ([{**part, "sectors": 0}], "senseless length"), ([{**part, "sectors": 2049}], "senseless length"),
+            ([{**part, "sector": end - 7}], "outside the origin"),
+            ([{**part, "sector": (1 << 64) - 1}], "outside the origin"),
+            ([part, {**part, "sector": 15}], "overlap")):
+        bad = {**j, "superblock": {**j["superblock"], "fingerprint": value}}
+        write(box, "bad.json", json.dumps(bad).encode())
+        r = box.run("restore", "-y", "--force", "-i", "bad.json", "wb")
+        tap.ok(r.code == DATA and r.err.count("\n") == 1 and "no good dump" in r.err and text in r.err
+               and read(box, "wb") == before, f"restore: fingerprint: {text}", r)
 
 
 def salvage(tap, box):
@@ -421,9 +491,10 @@ def rescue_system(tap, box):
 
 def run(tap, box):
     writeback(tap, box)
+    fingerprint(tap, box)
     refusals(tap, box)
     errors(tap, box)
-    cut_writeback(tap, box, pair)
+    cut_writeback(tap, box, sampled)
     intents(tap, box)
     cut_writeback(tap, box, with_intents)
     restore(tap, box)

@@ -10,7 +10,7 @@ import zlib
 
 PAGE = 4096
 ENTRIES = 506
-CLEAN_STOP, FAILED = 1, 2
+CLEAN_STOP, FAILED, STALE = 1, 2, 4
 MAP, UNMAP, CLEAN, INTENT, DIRTY = 1, 2, 3, 4, 0x10
 
 # name: (offset, struct code)
@@ -21,9 +21,10 @@ SUPER = {
     "journal_start": (96, "Q"), "journal_size": (104, "Q"), "table_start": (112, "Q"),
     "data_start": (120, "Q"), "nr_slots": (128, "I"), "journal_unit": (132, "I"),
     "slot_size": (136, "I"), "flags": (140, "I"), "epoch": (144, "Q"), "tail_lsn": (152, "Q"),
-    "tail_offset": (160, "Q"), "tail_epoch": (168, "Q"), "fp_type": (176, "I"),
+    "tail_offset": (160, "Q"), "tail_epoch": (168, "Q"), "nr_samples": (176, "I"),
     "option_mask": (188, "I"),
 }
+SAMPLES = 448
 
 
 def _table():
@@ -86,6 +87,13 @@ class Image:
                 struct.pack_into("<" + SUPER[key][1], raw, SUPER[key][0], value)
             self.write(copy * PAGE, sealed(bytes(raw), 12) if seal else bytes(raw))
         self.sb = self.super(0)
+
+    def set_samples(self, *samples):
+        """(sector, sectors, hash) each"""
+        for copy in (0, 1):
+            raw = b"".join(struct.pack("<QII", *s) for s in samples)
+            self.write(copy * PAGE + SAMPLES, raw)
+        self.set_super(nr_samples=len(samples))
 
     def set_option(self, index, value):
         for copy in (0, 1):

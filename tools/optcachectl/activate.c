@@ -88,17 +88,18 @@ static int explain(const char *name, int err, const char *why)
 }
 
 int activate_run(const char *name, const struct oc_super *sb, dev_t cache, dev_t origin,
-		 const struct oc_options *opt)
+		 const struct oc_options *opt, bool keep_dirty)
 {
 	char cache_name[PATH_MAX], origin_name[PATH_MAX], words[OPTS_TEXT_MAX], id[DM_UUID_TEXT];
-	char table[2 * PATH_MAX + OPTS_TEXT_MAX + 16], why[256];
+	char table[2 * PATH_MAX + OPTS_TEXT_MAX + 32], why[256];
 	unsigned int nr;
 	int mark, err;
 
 	devname_stable(cache, cache_name);
 	devname_stable(origin, origin_name);
 	opts_table_words(opt, words, &nr);
-	snprintf(table, sizeof(table), "%s %s %u%s", cache_name, origin_name, nr, words);
+	snprintf(table, sizeof(table), "%s %s %u%s%s", cache_name, origin_name, nr + keep_dirty,
+		 keep_dirty ? " keep_dirty" : "", words);
 	supers_dm_uuid(sb, id);
 
 	mark = kmsg_mark();

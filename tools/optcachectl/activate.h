@@ -18,8 +18,11 @@ int activate_check(const char *name);
 /* Plain text of an encrypted disk would reach a device that is not: asks. */
 int activate_check_encryption(const struct dev *cache, const struct dev *origin, bool yes);
 
-/* @opt: options for the table line.  Return: 0 or an exit code after fail(). */
+/*
+ * @opt: options for the table line; @keep_dirty: also when the origin was changed without
+ * the cache.  Return: 0 or an exit code after fail().
+ */
 int activate_run(const char *name, const struct oc_super *sb, dev_t cache, dev_t origin,
-		 const struct oc_options *opt);
+		 const struct oc_options *opt, bool keep_dirty);
 
 #endif /* _OPTCACHECTL_ACTIVATE_H */

@@ -57,6 +57,9 @@ static void check_super_contents(struct check *c)
 	if (sb->flags & OPTCACHE_SUPER_FAILED)
 		finding(&c->f, OC_EXIT_DAMAGED, "superblock", c->s.which,
 			"the failed mark is set: a metadata write failed, the mappings are not to be trusted");
+	if (sb->flags & OPTCACHE_SUPER_STALE)
+		finding(&c->f, OC_EXIT_SOUND, "superblock", c->s.which,
+			"the origin was changed behind the cache's back: attach it once, which drops the clean blocks that are left");
 	if (sb->geo.cache_sectors << 9 > c->dev->bytes)
 		finding(&c->f, OC_EXIT_DAMAGED, "superblock", c->s.which,
 			"the cache was made for %s, the device has only %s",

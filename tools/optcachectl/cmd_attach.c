@@ -14,11 +14,13 @@
 #define KEY_NAME	'n'
 #define KEY_MODE	'm'
 #define KEY_SET		's'
+#define KEY_KEEP	'K'
 
 static struct {
 	const char *name;
 	struct opts given;
 	struct oc_options opt;
+	bool keep_dirty;
 } attach_opt;
 
 static const struct argp_option options[] = {
@@ -26,6 +28,9 @@ static const struct argp_option options[] = {
 	  "Name of the device in /dev/mapper (default fast-<disk>)", 0 },
 	{ "mode", KEY_MODE, "MODE", 0, "Another mode than the saved one", 0 },
 	{ "set", KEY_SET, "KEY=VALUE", 0, "Another value than the saved one; may be repeated", 0 },
+	{ "keep-dirty", KEY_KEEP, NULL, 0,
+	  "Also when the disk was changed without the cache: dirty blocks win over what it holds now, clean ones are dropped",
+	  0 },
 	{ 0 }
 };
 
@@ -35,6 +40,10 @@ static int option(int key, const char *arg)
 		return opts_add(&attach_opt.given, "mode", arg);
 	if (key == KEY_SET)
 		return opts_add_pair(&attach_opt.given, arg);
+	if (key == KEY_KEEP) {
+		attach_opt.keep_dirty = true;
+		return 0;
+	}
 	if (!cache_name_valid(arg))
 		return fail(OC_EXIT_USAGE, "Give another one",
 			    "'%s' is no name for a device (letters, digits and #+-.:=@_)", arg);
@@ -93,7 +102,8 @@ static int attach(const struct verb_args *args)
 	code = check(&p, name, &sb);
 	pair_close(&p);		/* the kernel wants them for itself */
 	if (!code)
-		code = activate_run(name, &sb, p.cache.rdev, p.origin.rdev, &attach_opt.opt);
+		code = activate_run(name, &sb, p.cache.rdev, p.origin.rdev, &attach_opt.opt,
+				    attach_opt.keep_dirty);
 	return code ? code : report(name, args->arg[0], args->arg[1], false, args->json);
 }
 
@@ -133,7 +143,7 @@ const struct verb verb_attach = {
 	.name = "attach",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "bring up a cache that was made before",
-	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache device. A pair that is active already is left alone, with exit status 0.",
+	.doc = "Bring the pair up as /dev/mapper/NAME, with the options saved on the cache device. A pair that is active already is left alone, with exit status 0. If the disk was changed since the cache was stopped, its clean blocks are dropped; if it has dirty ones too, nothing is activated without --keep-dirty.",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

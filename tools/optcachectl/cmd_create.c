@@ -95,7 +95,8 @@ static int create(struct pair *p, bool json)
 	if (code)
 		return code;
 	pair_close(p);		/* the kernel wants them for itself */
-	code = activate_run(name, &sb, p->cache.rdev, p->origin.rdev, &create_opt.f.opt);
+	code = activate_run(name, &sb, p->cache.rdev, p->origin.rdev, &create_opt.f.opt,
+			    false);
 	if (!code)
 		report(name, p, &sb, json);
 	return code;

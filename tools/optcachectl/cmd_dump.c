@@ -121,12 +121,16 @@ static void print_super(const struct dev *d, const struct supers *s)
 	printf("  superblock    copy %u, written %llu times, activated %llu times\n", s->which,
 	       (unsigned long long)sb->seq, (unsigned long long)sb->generation);
 	printf("  uuid          %s\n  pair          %s\n", uuid, origin);
-	printf("  state         %s%s\n",
+	printf("  state         %s%s%s\n",
 	       sb->flags & OPTCACHE_SUPER_CLEAN_STOP ? "stopped in order" :
 						       "never activated, or not stopped in order",
-	       sb->flags & OPTCACHE_SUPER_FAILED ? ", FAILED" : "");
-	if (sb->fingerprint_type)
-		printf("  fingerprint   %08x %08x\n", sb->fingerprint_head, sb->fingerprint_tail);
+	       sb->flags & OPTCACHE_SUPER_FAILED ? ", FAILED" : "",
+	       sb->flags & OPTCACHE_SUPER_STALE ?
+			", the origin was changed: clean blocks are being dropped" : "");
+	if (sb->nr_samples)
+		printf("  fingerprint   %u parts of the origin\n", sb->nr_samples);
+	else
+		puts("  fingerprint   none");
 }
 
 static void print_layout(const struct oc_super *sb)

@@ -3,10 +3,11 @@
  * writeback: bring the disk up to date without the kernel module.
  *
  *	1. the cache is sound, or has no worse damage than a power cut leaves
- *	2. every dirty sector is copied to the disk; the disk is flushed
- *	3. what was copied is called clean on the cache device (commit.c)
+ *	2. the fingerprint of the disk is forgotten, since that changes now
+ *	3. every dirty sector is copied to the disk; the disk is flushed
+ *	4. what was copied is called clean on the cache device (commit.c)
  *
- * Cut before 3 is done, some blocks are still dirty, and are copied again the next time.
+ * Cut before 4 is done, some blocks are still dirty, and are copied again the next time.
  */
 #include "checking.h"
 #include "commit.h"
@@ -71,6 +72,8 @@ static int copy(struct writeback *w)
 	struct supers *s = &w->c.s;
 	int err;
 
+	/* when this fails the disk can still be made complete, and commit() will fail too */
+	commit_forget_fingerprint(&w->pair.cache, s);
 	err = copying_run(&w->copy, &w->pair.cache, &w->pair.origin, &w->c.m);
 	if (err)
 		return fail(OC_EXIT_OS, "Free some memory and try again", "cannot begin (%s)",
@@ -81,8 +84,6 @@ static int copy(struct writeback *w)
 			    "cannot flush %s (%s); the cache still has everything",
 			    w->pair.origin.path, strerror(-err));
 	call_clean(w);
-	/* the disk has changed since it was looked at for this */
-	s->sb.fingerprint_type = OPTCACHE_FINGERPRINT_NONE;
 	err = commit(&w->pair.cache, s, &w->c.m, s->sb.epoch, NULL);
 	if (err)
 		return fail(OC_EXIT_IO,

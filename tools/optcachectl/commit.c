@@ -111,6 +111,24 @@ static int write_supers(const struct dev *d, const struct supers *s, struct oc_s
 	return err;
 }
 
+int commit_forget_fingerprint(const struct dev *d, struct supers *s)
+{
+	void *buf;
+	int err;
+
+	if (!s->sb.nr_samples)
+		return 0;
+	s->sb.nr_samples = 0;
+	if (s->sb.seq >= COUNTER_END)
+		return -EOVERFLOW;
+	buf = dev_buffer(OPTCACHE_PAGE_SIZE);
+	if (!buf)
+		return -ENOMEM;
+	err = write_supers(d, s, &s->sb, buf);
+	free(buf);
+	return err;
+}
+
 static int erase_tail(const struct dev *d, const struct oc_super *sb, void *buf)
 {
 	int err;

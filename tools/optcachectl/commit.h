@@ -10,6 +10,15 @@
 void commit_word(struct mapping *m, u32 slot, u64 word);
 
 /**
+ * commit_forget_fingerprint - for the time before the origin is written
+ * @s: as the device has them afterwards
+ *
+ * Otherwise, when that is cut, activation takes our own writes for a stranger's.
+ * Return: 0 or -errno.
+ */
+int commit_forget_fingerprint(const struct dev *d, struct supers *s);
+
+/**
  * commit - write the pages that replay or commit_word() touched, then the superblocks
  * @s: the copies that @m was loaded with; their contents are changed on the device
  * @epoch: not below any epoch that a block of the journal carries

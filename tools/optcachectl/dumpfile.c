@@ -158,23 +158,37 @@ static int read_options(struct reader *r, struct json_object *o)
 	return 0;
 }
 
+static int read_sample(struct reader *r, struct json_object *o, struct oc_sample *s)
+{
+	int err;
+
+	if (!json_object_is_type(o, json_type_object))
+		return bad(r, "a part of the fingerprint is not an object");
+	err = get_u64(r, o, "sector", &s->sector);
+	if (!err)
+		err = get_u32(r, o, "sectors", &s->sectors);
+	return err ? err : get_u32(r, o, "hash", &s->hash);
+}
+
+/* Whether its parts are in order and on the origin the core says, see check_super(). */
 static int read_fingerprint(struct reader *r, struct json_object *o)
 {
 	struct oc_super *sb = &r->df->sb;
-	struct json_object *v;
-	const char *type;
-	int err;
+	struct json_object *list;
+	size_t nr, i;
+	int err = 0;
 
-	if (!json_object_object_get_ex(o, "fingerprint", &v) ||
-	    !json_object_is_type(v, json_type_string))
-		return bad(r, "\"fingerprint\" is missing, or not a text");
-	type = json_object_get_string(v);
-	if (!strcmp(type, "ends"))
-		sb->fingerprint_type = OPTCACHE_FINGERPRINT_ENDS;
-	else if (strcmp(type, "none"))
-		return bad(r, "the fingerprint is of an unknown kind");
-	err = get_u32(r, o, "fingerprint_head", &sb->fingerprint_head);
-	return err ? err : get_u32(r, o, "fingerprint_tail", &sb->fingerprint_tail);
+	if (!json_object_object_get_ex(o, "fingerprint", &list) ||
+	    !json_object_is_type(list, json_type_array))
+		return bad(r, "\"fingerprint\" is missing, or not a list");
+	nr = json_object_array_length(list);
+	if (nr > OPTCACHE_MAX_SAMPLES)
+		return bad(r, "the fingerprint has %zu parts, there may be %u", nr,
+			   OPTCACHE_MAX_SAMPLES);
+	for (i = 0; !err && i < nr; i++)
+		err = read_sample(r, json_object_array_get_idx(list, i), &sb->sample[i]);
+	sb->nr_samples = nr;
+	return err;
 }
 
 static int read_counters(struct reader *r, struct json_object *o)
@@ -193,14 +207,17 @@ static int read_counters(struct reader *r, struct json_object *o)
 
 static int read_flags(struct reader *r, struct json_object *o)
 {
-	bool stopped, failed;
+	bool stopped, failed, stale;
 	int err = get_bool(r, o, "clean_stop", &stopped);
 
 	if (!err)
 		err = get_bool(r, o, "failed", &failed);
 	if (!err)
+		err = get_bool(r, o, "stale", &stale);
+	if (!err)
 		r->df->sb.flags = (stopped ? OPTCACHE_SUPER_CLEAN_STOP : 0) |
-				  (failed ? OPTCACHE_SUPER_FAILED : 0);
+				  (failed ? OPTCACHE_SUPER_FAILED : 0) |
+				  (stale ? OPTCACHE_SUPER_STALE : 0);
 	return err;
 }
 

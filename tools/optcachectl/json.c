@@ -64,6 +64,22 @@ static struct json_object *json_saved_options(const struct oc_super *sb)
 	return o;
 }
 
+/* Empty while the cache is in use. */
+static struct json_object *json_fingerprint(const struct oc_super *sb)
+{
+	struct json_object *list = json_object_new_array(), *o;
+	u32 i;
+
+	for (i = 0; i < sb->nr_samples; i++) {
+		o = json_object_new_object();
+		json_number(o, "sector", sb->sample[i].sector);
+		json_number(o, "sectors", sb->sample[i].sectors);
+		json_number(o, "hash", sb->sample[i].hash);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 struct json_object *json_super(const struct oc_super *sb)
 {
 	struct json_object *o = json_object_new_object();
@@ -79,14 +95,12 @@ struct json_object *json_super(const struct oc_super *sb)
 	json_number(o, "features_compat", sb->features_compat);
 	json_flag(o, "clean_stop", sb->flags & OPTCACHE_SUPER_CLEAN_STOP);
 	json_flag(o, "failed", sb->flags & OPTCACHE_SUPER_FAILED);
+	json_flag(o, "stale", sb->flags & OPTCACHE_SUPER_STALE);
 	json_number(o, "epoch", sb->epoch);
 	json_number(o, "tail_lsn", sb->tail_lsn);
 	json_number(o, "tail_offset", sb->tail_offset);
 	json_number(o, "tail_epoch", sb->tail_epoch);
-	json_text(o, "fingerprint",
-		  sb->fingerprint_type == OPTCACHE_FINGERPRINT_ENDS ? "ends" : "none");
-	json_number(o, "fingerprint_head", sb->fingerprint_head);
-	json_number(o, "fingerprint_tail", sb->fingerprint_tail);
+	json_object_object_add(o, "fingerprint", json_fingerprint(sb));
 	json_object_object_add(o, "options", json_saved_options(sb));
 	json_object_object_add(o, "geometry", json_geometry(&sb->geo));
 	return o;

@@ -273,6 +273,9 @@ static int find_epoch(struct mending *md)
 		return err;
 	journal_end_find(&m, &end);
 	mapping_free(&m);
+	/* of an earlier stop: the cache itself has written the origin since */
+	if (end.max_epoch > md->s.sb.epoch)
+		md->s.sb.nr_samples = 0;
 	md->s.sb.epoch = max(md->s.sb.epoch, end.max_epoch);
 	md->epoch = md->s.sb.epoch;
 	return 0;

@@ -6,7 +6,7 @@ activation must refuse, or UNSURE where this implementation knows less than the 
 """
 import struct
 
-from image import CLEAN, DIRTY, ENTRIES, MAP, PAGE, SUPER, UNMAP, crc32c, sealed
+from image import CLEAN, DIRTY, ENTRIES, MAP, PAGE, SAMPLES, SUPER, UNMAP, crc32c, sealed
 
 UNSURE = "unsure"
 KNOWN_TYPES = (MAP, UNMAP, CLEAN)
@@ -41,10 +41,23 @@ def read_super(raw):
             and sb["journal_start"] + sb["journal_size"] <= sb["table_start"]
             and sb["table_start"] + pages * 2 * PAGE <= sb["data_start"]
             and sb["data_start"] + slots * PAGE <= end
-            and not sb["flags"] & ~3 and sb["seq"] and sb["tail_lsn"] and sb["tail_epoch"]
+            and not sb["flags"] & ~7 and sb["seq"] and sb["tail_lsn"] and sb["tail_epoch"]
             and sb["tail_epoch"] <= sb["epoch"] and sb["tail_offset"] < sb["journal_size"]
-            and sb["tail_offset"] % sb["journal_unit"] == 0 and sb["fp_type"] <= 1)
+            and sb["tail_offset"] % sb["journal_unit"] == 0 and good_samples(raw, sb))
     return sb if good else None
+
+
+def good_samples(raw, sb):
+    """Of a fingerprint, whether there can be such a one."""
+    if sb["nr_samples"] > 48:
+        return False
+    end = 0
+    for i in range(sb["nr_samples"]):
+        sector, sectors, _ = struct.unpack_from("<QII", raw, SAMPLES + 16 * i)
+        if sector < end or not 0 < sectors <= 2048 or sector + sectors > sb["origin_sectors"]:
+            return False
+        end = sector + sectors
+    return True
 
 
 def choose(raw):
@@ -152,6 +165,8 @@ def recover(raw, cache_sectors, origin_sectors):
         if (sb["flags"] & 2 or sb["cache_sectors"] > cache_sectors
                 or sb["origin_sectors"] != origin_sectors):
             return None
+        if sb["nr_samples"]:        # of a disk that is not looked at here
+            raise Unsure
         return replay(raw, sb), sb["data_start"]
     except Refused:
         return None
