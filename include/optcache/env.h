@@ -23,6 +23,7 @@
 #include <linux/mm.h>
 #include <linux/prefetch.h>
 #include <linux/sched.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>

@@ -29,4 +29,17 @@ u32 oc_sample_slots(const struct oc_slots *slots, bool dirty, oc_slot_t *slot, u
  */
 void oc_sample_plan(struct oc_super *sb, const struct oc_slots *slots);
 
+/*
+ * The hash of a sample, taken of @bytes after @bytes: all but the last are whole blocks.
+ * SipHash, not CRC32C: file systems put a CRC32C behind what they change, and then the CRC32C
+ * of both together stays the same.
+ */
+struct oc_sample_hash {
+	siphash_key_t key;
+};
+
+void oc_sample_hash_begin(struct oc_sample_hash *h, const u8 uuid[OPTCACHE_UUID_SIZE]);
+void oc_sample_hash_add(struct oc_sample_hash *h, const void *buf, size_t bytes);
+u32 oc_sample_hash_end(const struct oc_sample_hash *h);
+
 #endif /* _OPTCACHE_SAMPLE_H */

@@ -168,6 +168,48 @@ static void sample_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->sb.nr_samples, 7U + 2 * SLOTS_EACH);
 }
 
+/* From the paper's reference code: key and message are 0, 1, 2, ... */
+static void sample_siphash(struct kunit *test)
+{
+	siphash_key_t key = {{ 0x0706050403020100ULL, 0x0f0e0d0c0b0a0908ULL }};
+	u8 message[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	KUNIT_EXPECT_EQ(test, siphash(message, 0, &key), 0x726fdb47dd0e0e31ULL);
+	KUNIT_EXPECT_EQ(test, siphash(message, 8, &key), 0x93f5f5799a932462ULL);
+}
+
+static u32 hash_of(const void *buf, size_t first, size_t rest)
+{
+	static const u8 uuid[OPTCACHE_UUID_SIZE] = { 1, 2, 3 };
+	struct oc_sample_hash h;
+
+	oc_sample_hash_begin(&h, uuid);
+	oc_sample_hash_add(&h, buf, first);
+	oc_sample_hash_add(&h, (const u8 *)buf + first, rest);
+	return oc_sample_hash_end(&h);
+}
+
+/* However it is cut; and a block that ends in its own CRC32C is no blind spot. */
+static void sample_hashes(struct kunit *test)
+{
+	const size_t len = 3 * OPTCACHE_BLOCK_SIZE + 512;
+	u8 *buf = test_zalloc(test, len);
+	u32 whole = hash_of(buf, len, 0), crc[2], hash[2], i;
+	__le32 end;
+
+	KUNIT_EXPECT_EQ(test, hash_of(buf, OPTCACHE_BLOCK_SIZE, len - OPTCACHE_BLOCK_SIZE), whole);
+	KUNIT_EXPECT_NE(test, hash_of(buf, len - 512, 0), whole);
+	for (i = 0; i < 2; i++) {
+		buf[100] = i;
+		end = cpu_to_le32(crc32c(~0U, buf, 1020));
+		memcpy(buf + 1020, &end, sizeof(end));
+		crc[i] = crc32c(~0U, buf, 1024);
+		hash[i] = hash_of(buf, 1024, 0);
+	}
+	KUNIT_EXPECT_EQ(test, crc[0], crc[1]);
+	KUNIT_EXPECT_NE(test, hash[0], hash[1]);
+}
+
 static struct kunit_case sample_cases[] = {
 	KUNIT_CASE(sample_ends),
 	KUNIT_CASE(sample_small_origins),
@@ -176,6 +218,8 @@ static struct kunit_case sample_cases[] = {
 	KUNIT_CASE(sample_hottest),
 	KUNIT_CASE(sample_fresh),
 	KUNIT_CASE(sample_full),
+	KUNIT_CASE(sample_siphash),
+	KUNIT_CASE(sample_hashes),
 	{}
 };
 

@@ -297,5 +297,6 @@ static inline bool sysfs_streq(const char *a, const char *b)
 }
 
 #include "crc32c.h"
+#include "siphash.h"
 
 #endif /* _USER_ENV_H */

@@ -4,9 +4,7 @@
  *
  * When a cache is stopped, some parts of the origin are read and their checksums kept in the
  * superblock; the first write of the next activation takes them away before anything can
- * change the origin.  The checksum is SipHash: file systems put a CRC32C behind what they
- * change, and then the CRC32C of both together stays the same.
- *  So a superblock with samples says what the origin must hold.  After a
+ * change the origin.  So a superblock with samples says what the origin must hold.  After a
  * crash there are none, but what is clean in the cache must be the same on the origin.
  *
  * An origin that is not the same has been written without its cache.  Nothing clean is
@@ -15,7 +13,6 @@
 #include "core.h"
 
 #include <linux/device-mapper.h>
-#include <linux/siphash.h>
 
 #include <optcache/sample.h>
 
@@ -52,38 +49,24 @@ static int read_sectors(struct reader *rd, unsigned int at, struct block_device 
 			       sectors << SECTOR_SHIFT);
 }
 
-/* Block by block, each one's hash is a part of the next one's key. */
-static void hash_blocks(siphash_key_t *key, const void *buf, unsigned int bytes)
-{
-	unsigned int n;
-
-	for (; bytes; buf += n, bytes -= n) {
-		n = min_t(unsigned int, bytes, OPTCACHE_BLOCK_SIZE);
-		key->key[0] ^= siphash(buf, n, key);
-	}
-}
-
 /* What the origin holds there. */
 static int hash_sample(struct oc_core *core, struct reader *rd, const struct oc_sample *s,
 		       u32 *hash)
 {
 	const unsigned int max = PAGE_SIZE << rd->order >> SECTOR_SHIFT;
+	struct oc_sample_hash h;
 	unsigned int done, n;
-	siphash_key_t key;
-	__le64 uuid[2];
 	int r;
 
-	memcpy(uuid, core->super.uuid, sizeof(uuid));
-	key.key[0] = le64_to_cpu(uuid[0]);
-	key.key[1] = le64_to_cpu(uuid[1]);
+	oc_sample_hash_begin(&h, core->super.uuid);
 	for (done = 0; done < s->sectors; done += n) {
 		n = min(s->sectors - done, max);
 		r = read_sectors(rd, 0, core->origin, s->sector + done, n);
 		if (r)
 			return r;
-		hash_blocks(&key, page_address(rd->page), n << SECTOR_SHIFT);
+		oc_sample_hash_add(&h, page_address(rd->page), n << SECTOR_SHIFT);
 	}
-	*hash = lower_32_bits(key.key[0]);
+	*hash = oc_sample_hash_end(&h);
 	return 0;
 }
 

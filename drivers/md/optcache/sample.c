@@ -108,3 +108,31 @@ void oc_sample_plan(struct oc_super *sb, const struct oc_slots *slots)
 	add_slots(sb, slots, true);
 	add_slots(sb, slots, false);
 }
+
+/* ---- the hash -------------------------------------------------------- */
+
+void oc_sample_hash_begin(struct oc_sample_hash *h, const u8 uuid[OPTCACHE_UUID_SIZE])
+{
+	__le64 part[2];
+
+	memcpy(part, uuid, sizeof(part));
+	h->key.key[0] = le64_to_cpu(part[0]);
+	h->key.key[1] = le64_to_cpu(part[1]);
+}
+
+/* Each block's hash is a part of the next one's key. */
+void oc_sample_hash_add(struct oc_sample_hash *h, const void *buf, size_t bytes)
+{
+	const u8 *p = buf;
+	size_t n;
+
+	for (; bytes; p += n, bytes -= n) {
+		n = min_t(size_t, bytes, OPTCACHE_BLOCK_SIZE);
+		h->key.key[0] ^= siphash(p, n, &h->key);
+	}
+}
+
+u32 oc_sample_hash_end(const struct oc_sample_hash *h)
+{
+	return h->key.key[0] & 0xffffffff;
+}
