@@ -55,7 +55,8 @@ struct oc_table_args {
 };
 
 /*
- * <cache dev> <origin dev> <#args> [format] [keep_dirty] [key value | writeback | writethrough | ...]...
+ * <cache dev> <origin dev> <#args> [format] [keep_dirty] \
+ *	[key value | writeback | writethrough | ...]...
  * A mode may be given as its bare name or as "mode <name>".  Each key once at most.
  * Return: 0 or -EINVAL with @why.
  */

@@ -269,7 +269,7 @@ size_t oc_checkpoint_slot_bytes(const struct oc_core *core);	/* that grow with t
 void oc_evict_work(struct work_struct *work);
 void oc_evict_all(struct oc_core *core);	/* drop everything clean; returns at once */
 void oc_drop_work(struct work_struct *work);
-/* clean_stale: the same before the first I/O.  Return: 0 or -errno, the journal has failed.  Sleeps. */
+/* clean_stale: the same before the first I/O.  Return: 0, or -errno when the journal has failed. */
 int oc_evict_stale(struct oc_core *core);
 static inline void oc_evict_kick(struct oc_core *core)
 {

@@ -332,26 +332,25 @@ static unsigned int super_error_rank(int err)
  * A good copy does not stand when the other one, as good by its checksum, is
  * from a later time but cannot be understood.
  */
-static bool super_outdated(const struct oc_super *sb, const struct optcache_super *other, int err)
+static bool super_outdated(const struct optcache_super *good, const struct optcache_super *other,
+			   int err)
 {
 	if (err != -EPROTONOSUPPORT)
 		return false;
 	return le32_to_cpu(other->version) != OPTCACHE_VERSION ||
-	       le64_to_cpu(other->seq) > sb->seq;
+	       le64_to_cpu(other->seq) > le64_to_cpu(good->seq);
 }
 
 int oc_super_choose(struct oc_super *sb, const struct optcache_super disk[2],
 		    unsigned int *which, const char **why)
 {
-	struct oc_super copy[OPTCACHE_SUPER_COPIES];
-	const char *copy_why[OPTCACHE_SUPER_COPIES];
 	int err[OPTCACHE_SUPER_COPIES];
 	unsigned int w;
 
 	for (w = 0; w < OPTCACHE_SUPER_COPIES; w++)
-		err[w] = oc_super_decode(&copy[w], &disk[w], &copy_why[w]);
+		err[w] = oc_super_decode(sb, &disk[w], why);
 
-	if (!err[0] && !err[1] && memcmp(copy[0].uuid, copy[1].uuid, OPTCACHE_UUID_SIZE)) {
+	if (!err[0] && !err[1] && memcmp(disk[0].uuid, disk[1].uuid, OPTCACHE_UUID_SIZE)) {
 		*why = "superblock: the copies belong to two caches, format the device again";
 		return -EUCLEAN;
 	}
@@ -359,17 +358,15 @@ int oc_super_choose(struct oc_super *sb, const struct optcache_super disk[2],
 		w = super_error_rank(err[1]) > super_error_rank(err[0]);
 	} else if (err[0] || err[1]) {
 		w = err[0] ? 1 : 0;
-		if (super_outdated(&copy[w], &disk[!w], err[!w]))
+		if (super_outdated(&disk[w], &disk[!w], err[!w]))
 			w = !w;
 	} else {
-		w = copy[1].seq > copy[0].seq;
+		w = le64_to_cpu(disk[1].seq) > le64_to_cpu(disk[0].seq);
 	}
 
-	*sb = copy[w];
-	*why = copy_why[w];
 	if (which)
 		*which = w;
-	return err[w];
+	return oc_super_decode(sb, &disk[w], why);
 }
 
 /* ---- journal --------------------------------------------------------- */

@@ -45,7 +45,7 @@
 /* optcache_super.flags */
 #define OPTCACHE_SUPER_CLEAN_STOP	(1U << 0) /* stopped in order; for tools */
 #define OPTCACHE_SUPER_FAILED		(1U << 1) /* a metadata write failed: do not trust it */
-#define OPTCACHE_SUPER_STALE		(1U << 2) /* the origin was changed: what is clean must go */
+#define OPTCACHE_SUPER_STALE		(1U << 2) /* origin changed: clean blocks must go */
 #define OPTCACHE_SUPER_FLAGS		7U	/* all that there are */
 
 /* Saved options: bit i of option_mask says that option[i] was set by the user. */
