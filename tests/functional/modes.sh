@@ -484,8 +484,13 @@ never_flushed()
 	new_cache mode writethrough seq_cutoff 0
 	dd if=/dev/zero of=$C bs=128k count=512 oflag=direct conv=notrunc 2>/dev/null
 	message reset-stats
-	dd if=/dev/zero of=$C bs=128k count=256 oflag=direct conv=notrunc 2>/dev/null
-	[ "$(st write_through)" -gt 100 ] || fail "only $(st write_through) of 256 writes are cached"
+	# not as fast as this disk can: it is the workers' turn now and then. Free slots are many
+	# by now, but few are in a row.
+	for pass in 1 2 3 4 5 6 7 8; do
+		sleep 0.2
+		dd if=/dev/zero of=$C bs=128k count=4 oflag=direct conv=notrunc 2>/dev/null
+	done
+	[ "$(st write_through)" -ge 20 ] || fail "only $(st write_through) of 32 writes are cached"
 }
 
 # The caller's own pages go to the cache device: what it needs of them, the cached device does.

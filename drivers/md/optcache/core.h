@@ -139,6 +139,7 @@ struct oc_core {
 
 	struct work_struct evict_work;
 	u32 free_low, free_high;	/* evict below, up to */
+	u32 run_wanted;			/* slots in a row that were not there, and are to be */
 	oc_slot_t *victim;		/* evict_work's */
 	struct delayed_work drop_work;
 	u32 drop_next;			/* next slot of drop-clean */
@@ -275,6 +276,14 @@ static inline void oc_evict_kick(struct oc_core *core)
 {
 	if (oc_slots_nr_free(&core->slots) < core->free_low && READ_ONCE(core->armed) &&
 	    !READ_ONCE(core->stopping))
+		queue_work(core->bg_wq, &core->evict_work);
+}
+
+/* There are free slots, but not @nr in a row: make some more, which are neighbours.  Any context. */
+static inline void oc_evict_for_run(struct oc_core *core, u32 nr)
+{
+	WRITE_ONCE(core->run_wanted, nr);
+	if (READ_ONCE(core->armed) && !READ_ONCE(core->stopping))
 		queue_work(core->bg_wq, &core->evict_work);
 }
 

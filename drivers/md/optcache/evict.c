@@ -47,10 +47,12 @@ void oc_evict_work(struct work_struct *work)
 	struct oc_core *core = container_of(work, struct oc_core, evict_work);
 	struct oc_journal *j = &core->journal;
 	oc_slot_t *victim = core->victim;
+	u32 target = max(core->free_high,
+			 oc_slots_nr_free(&core->slots) + xchg(&core->run_wanted, 0));
 	u64 scanned = 0;
 	u32 nr, got, ended = 0;
 
-	while (oc_slots_nr_free(&core->slots) + ended < core->free_high &&
+	while (oc_slots_nr_free(&core->slots) + ended < target &&
 	       scanned < 4ULL * core->slots.nr && any_clean(core)) {
 		got = oc_journal_reserve(j, 1, OC_EVICT_BATCH);
 		if (!got) {

@@ -8,6 +8,9 @@
  */
 #include "buffer.h"
 
+#define RUN_TRIES	8	/* free places that are looked at */
+#define RUNS_AHEAD	4	/* to be made when there is none */
+
 static void through_done(struct oc_buffer *b)
 {
 	struct oc_core *core = b->core;
@@ -69,19 +72,35 @@ static struct bio *make_bio(struct oc_buffer *b, struct block_device *bdev, blk_
 	return bio;
 }
 
-/* Slots in a row for all of it, and the promise of a ring entry. */
+/* Slots in a row for all of it. Each try looks at the next free ones. */
+static bool take_run(struct oc_buffer *b)
+{
+	struct oc_slots *slots = &b->core->slots;
+	unsigned int tries;
+
+	for (tries = 0; tries < RUN_TRIES; tries++) {
+		b->run = oc_slots_alloc(slots, b->nr, &b->slot);
+		if (b->run == b->nr)
+			return true;
+		oc_slots_free(slots, b->slot, b->run);
+	}
+	return false;
+}
+
+/* ... and the promise of a ring entry. */
 static bool take_slots(struct oc_buffer *b)
 {
 	struct oc_core *core = b->core;
 
 	if (!oc_fresh_reserve(core))
 		return false;
-	b->run = oc_slots_alloc(&core->slots, b->nr, &b->slot);
-	oc_evict_kick(core);
-	if (b->run == b->nr)
+	if (take_run(b)) {
+		oc_evict_kick(core);
 		return true;
-	oc_slots_free(&core->slots, b->slot, b->run);
+	}
 	oc_fresh_unreserve(core);
+	/* whoever writes like this goes on with it */
+	oc_evict_for_run(core, RUNS_AHEAD * b->nr);
 	return false;
 }
 
