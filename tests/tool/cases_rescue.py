@@ -2,6 +2,7 @@
 """The verbs of a rescue system: writeback, salvage, dump and restore, the static build."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -50,11 +51,22 @@ def clean(mapping, but=()):
 
 
 def pair(box):
-    """A pair to write back: "wb" and "wbdisk" """
+    """A pair to write back: "wb" and "wbdisk", which has what is clean in the cache"""
     box.copy("used", "wb")
     image.fill(box.path("wb"), 1)
-    write(box, "wbdisk", os.urandom(1 << 16) * 640)
+    disk = bytearray(os.urandom(1 << 16) * 640)
+    with Image(box.path("wb")) as im:
+        for slot, (block, _, dirty) in box.used_mapping.items():
+            if not dirty:
+                disk[block * PAGE:(block + 1) * PAGE] = im.read(im.slot_offset(slot), PAGE)
+    write(box, "wbdisk", disk)
     return box.used_mapping
+
+
+def change(box, name, offset):
+    """As somebody does who writes it without the cache."""
+    with Image(box.path(name)) as im:
+        im.flip(offset)
 
 
 def writeback(tap, box):
@@ -90,27 +102,32 @@ def sampled(box):
     mapping = pair(box)
     with Image(box.path("wb")) as im:
         im.set_super(flags=image.CLEAN_STOP)
-        im.set_samples((0, 2048, 5), (16000, 8, 6))
+        im.sample(box.path("wbdisk"), (0, 128), (16000, 8))
     return mapping
 
 
-def fingerprint_of(box, name):
+def superblock_of(box, name):
     r = box.run("dump", "--json", "--no-mappings", name, tool=REAL)
-    return r.json()["superblock"]["fingerprint"]
+    return r.json()["superblock"]
 
 
 def fingerprint(tap, box):
     """It is of a disk that writeback has not written."""
     sampled(box)
-    before = fingerprint_of(box, "wb")
+    before = superblock_of(box, "wb")["fingerprint"]
     r = box.run("writeback", "wb", "wbdisk")
-    tap.ok(r.code == 0 and len(before) == 2 and not fingerprint_of(box, "wb")
+    tap.ok(r.code == 0 and len(before) == 2 and not superblock_of(box, "wb")["fingerprint"]
            and box.run("check", "wb").code == 0, "writeback leaves no fingerprint", r)
-    with Image(box.path("wb")) as im:
-        im.set_samples((0, 2048, 5))
-    before = box.state(["wb", "wbdisk"])
-    r = box.run("writeback", "wb", "wbdisk")
-    tap.ok(r.code == 0 and before == box.state(["wb", "wbdisk"]), "with nothing to write it stays", r)
+    for sample, changed in ((5, True), (None, False)):
+        with Image(box.path("wb")) as im:
+            im.sample(box.path("wbdisk"), (0, 2048))
+            if sample:
+                im.set_samples((0, 2048, sample))
+        before = box.state(["wb", "wbdisk"])
+        r = box.run("writeback", "--json", "wb", "wbdisk")
+        tap.ok(r.code == 0 and before == box.state(["wb", "wbdisk"]) and not r.err
+               and r.json()["origin_changed"] is changed,
+               f"with nothing to write it stays, changed or not: {changed}", r)
 
     mapping = sampled(box)
     want = expected(box, "wb", "wbdisk", mapping)
@@ -125,6 +142,104 @@ def fingerprint(tap, box):
     j = box.run("dump", "--json", "wb").json()["superblock"]
     tap.ok(r.code == 0 and j["stale"] and j["clean_stop"],
            "after a writeback the clean blocks are no better than before", f"{r}\n{j}")
+
+
+# ---- a disk that was changed -------------------------------------------------
+
+
+def changed_at(box, make, offset):
+    """A pair whose disk was changed in that byte; what is mapped"""
+    mapping = make(box)
+    change(box, "wbdisk", offset)
+    return mapping
+
+
+def accepted(tap, box, name, mapping, tool):
+    """--keep-dirty lets the dirty blocks win, and says that the clean ones are stale."""
+    want = expected(box, "wb", "wbdisk", mapping)
+    r = box.run("writeback", "--json", "--keep-dirty", "wb", "wbdisk", tool=tool)
+    sb = superblock_of(box, "wb")
+    tap.ok(r.code == 0 and read(box, "wbdisk") == want and r.json()["origin_changed"]
+           and "warning" in r.err and "fsck" in r.err and sb["stale"] and not sb["fingerprint"]
+           and mapping_of(box, "wb") == clean(mapping) and box.run("check", "wb").code == 0,
+           f"{name}: with --keep-dirty the dirty blocks win", f"{r}\n{sb}")
+
+
+# name, how it was stopped, the byte that differs, what is said of it
+CHANGES = (
+    ("the first byte of a sample", sampled, 0, "within 128 sectors from 0 on"),
+    ("the last byte of a sample", sampled, 128 * 512 - 1, "within 128 sectors from 0 on"),
+    ("another sample", sampled, 16003 * 512, "within 8 sectors from 16000 on"),
+    ("a clean block after a crash", pair, 1005 * PAGE, "at sector 8040, which is cached and clean"),
+    ("the last byte of one", pair, 7002 * PAGE - 1, "at sector 56008, which is cached and clean"))
+
+
+def changed(tap, box):
+    """It is not written over unasked."""
+    tap.ok(image.siphash((0x0706050403020100, 0x0F0E0D0C0B0A0908), bytes(range(8)))
+           == 0x93F5F5799A932462, "SipHash as published")
+    for tool in (FAKE, RESCUE):
+        for name, make, offset, where in CHANGES:
+            mapping = changed_at(box, make, offset)
+            dirty = sum(d for _, _, d in mapping.values())
+            expect_error(tap, box, f"changed: {name}", ["writeback", "wb", "wbdisk"], REFUSED,
+                         re.escape(f"({where}), and {dirty} dirty blocks are newer"),
+                         "--keep-dirty.*create --force", tool=tool)
+            accepted(tap, box, name, mapping, tool)
+
+    # accepted once, it is not compared again
+    mapping = changed_at(box, sampled, 0)
+    with Image(box.path("wb")) as im:
+        im.set_super(flags=image.CLEAN_STOP | image.STALE)
+    want = expected(box, "wb", "wbdisk", mapping)
+    r = box.run("writeback", "--json", "wb", "wbdisk")
+    tap.ok(r.code == 0 and not r.err and r.json()["origin_changed"] and read(box, "wbdisk") == want
+           and superblock_of(box, "wb")["stale"], "a change that was accepted before", r)
+
+    not_changed(tap, box)
+
+
+def not_changed(tap, box):
+    """What is no difference, or cannot be seen."""
+    for make in (pair, sampled):
+        mapping = make(box)
+        want = expected(box, "wb", "wbdisk", mapping)
+        r = box.run("writeback", "--json", "-K", "wb", "wbdisk")
+        tap.ok(r.code == 0 and not r.err and not r.json()["origin_changed"]
+               and read(box, "wbdisk") == want and not superblock_of(box, "wb")["stale"],
+               f"--keep-dirty with a disk that was not changed ({make.__name__})", r)
+
+    # with samples the clean blocks are not looked at; what is dirty is no difference either
+    for name, make, offset in (("beside the samples", sampled, 1005 * PAGE),
+                               ("under a dirty block", pair, 7000 * PAGE),
+                               ("where nothing is cached", pair, 0)):
+        mapping = changed_at(box, make, offset)
+        want = expected(box, "wb", "wbdisk", mapping)
+        r = box.run("writeback", "wb", "wbdisk")
+        tap.ok(r.code == 0 and read(box, "wbdisk") == want, f"a change {name} is not seen", r)
+
+    # of a block only some sectors are valid: the others may be anything
+    for sector, code in ((0, REFUSED), (1, 0), (2, 0), (3, REFUSED), (7, 0)):
+        pair(box)
+        with Image(box.path("wb")) as im:
+            at = im.write_block(box.used_offsets[-1] + 512, 2, 108, [(image.UNMAP, 21, 0, 0, 1),
+                                (image.UNMAP, 2, 0, 0, 6), (image.UNMAP, 700, 0, 0, 10)])
+            im.write_block(at, 2, 111, [(image.MAP, 21, 7001, 0x79, 1)])
+        change(box, "wbdisk", 7001 * PAGE + sector * 512 + 511)
+        r = box.run("writeback", "wb", "wbdisk")
+        tap.ok(r.code == code, f"a clean block with some sectors, sector {sector} was changed", r)
+
+    for name, make, offset, fail in (
+            ("a sample", sampled, 0, "wbdisk:r:512:512"),
+            ("a clean block of the disk", pair, 1005 * PAGE, f"wbdisk:r:{1005 * PAGE}:4096"),
+            ("a clean block of the cache", pair, 1005 * PAGE, "wb:r:{}:4096")):
+        mapping = changed_at(box, make, offset)
+        with Image(box.path("wb")) as im:
+            fail = fail.format(im.slot_offset(5))
+        want = expected(box, "wb", "wbdisk", mapping)
+        r = box.run("writeback", "wb", "wbdisk", tool=REAL, shim={"SHIM_FAIL": fail})
+        tap.ok(r.code == 0 and not r.err and read(box, "wbdisk") == want,
+               f"{name} that cannot be read is not compared", r)
 
 
 def refusals(tap, box):
@@ -208,14 +323,16 @@ def errors(tap, box):
     tap.ok(r.code == 0 and read(box, "wbdisk") == want, "a part of it that is not needed cannot", r)
 
 
-def cut_writeback(tap, box, make):
-    """Cut at any point, with both devices volatile: never wrong, and the next run ends it."""
+def cut_writeback(tap, box, make, *options):
+    """Cut at any point, with both devices volatile: never wrong, and the next run ends it.
+    Where the disk has anything of ours, there is no fingerprint any more, and what was
+    accepted once is accepted."""
     mapping = make(box)
     want = expected(box, "wb", "wbdisk", mapping)
     dirty = image.dirty_sectors(mapping)
     box.copy("wb", "wb0")
     box.copy("wbdisk", "wbdisk0")
-    r = box.run("writeback", "wb", "wbdisk", tool=REAL, shim={"SHIM_LOG": box.path("log")})
+    r = box.run("writeback", *options, "wb", "wbdisk", tool=REAL, shim={"SHIM_LOG": box.path("log")})
     assert r.code == 0, r
     box.copy("wbdisk0", "wbdisk")
     box.copy("wb0", "wb")
@@ -236,13 +353,16 @@ def cut_writeback(tap, box, make):
             if now != want[sector * 512:sector * 512 + 512] and (sector not in still or now != old):
                 good = False
         if any(disk.before("wbdisk", at) != data for at, data in state["wbdisk"].items()):
-            good = good and not fingerprint_of(box, "wb")
-        again = box.run("writeback", "wb", "wbdisk", tool=REAL)
+            sb = superblock_of(box, "wb")
+            good = good and not sb["fingerprint"] and sb["stale"] == bool(options)
+            again = box.run("writeback", "wb", "wbdisk", tool=REAL)
+        else:
+            again = box.run("writeback", *options, "wb", "wbdisk", tool=REAL)
         if not good or again.code or read(box, "wbdisk") != want \
                 or mapping_of(box, "wb") != clean(mapping) \
                 or box.run("check", "wb", tool=REAL).code > 1:
             wrong.append(f"{text}\n{check}\n{again}")
-    tap.ok(not wrong and count > 40, f"writeback is cut in {count} ways (seed 7)",
+    tap.ok(not wrong and count > 40, f"{' '.join(['writeback', *options])} is cut in {count} ways (seed 7)",
            "\n".join(wrong[:2]))
 
 
@@ -492,9 +612,11 @@ def rescue_system(tap, box):
 def run(tap, box):
     writeback(tap, box)
     fingerprint(tap, box)
+    changed(tap, box)
     refusals(tap, box)
     errors(tap, box)
     cut_writeback(tap, box, sampled)
+    cut_writeback(tap, box, lambda box: changed_at(box, sampled, 0), "--keep-dirty")
     intents(tap, box)
     cut_writeback(tap, box, with_intents)
     restore(tap, box)

@@ -45,6 +45,40 @@ def crc32c(data, crc=0xFFFFFFFF):
     return crc
 
 
+def siphash(key, data):
+    """SipHash-2-4 of whole 64-bit words.  key: two words"""
+    top = (1 << 64) - 1
+    a, b, c, d = (k ^ m for k, m in zip(key + key, (
+        0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)))
+    words = struct.unpack(f"<{len(data) // 8}Q", data)
+    for word, rounds in [(w, 2) for w in (*words, len(data) << 56 & top)] + [(None, 4)]:
+        if word is None:
+            c ^= 0xFF
+        else:
+            d ^= word
+        for _ in range(rounds):
+            a = a + b & top
+            c = c + d & top
+            b = (b << 13 | b >> 51) & top ^ a
+            d = (d << 16 | d >> 48) & top ^ c
+            a = (a << 32 | a >> 32) & top
+            c = c + b & top
+            a = a + d & top
+            b = (b << 17 | b >> 47) & top ^ c
+            d = (d << 21 | d >> 43) & top ^ a
+            c = (c << 32 | c >> 32) & top
+        a ^= word or 0
+    return a ^ b ^ c ^ d
+
+
+def sample_hash(uuid, data):
+    """Of a part of the origin: the hash of each block changes the key of the next."""
+    key = struct.unpack("<QQ", uuid)
+    for at in range(0, len(data), PAGE):
+        key = (key[0] ^ siphash(key, data[at:at + PAGE]), key[1])
+    return key[0] & 0xFFFFFFFF
+
+
 def sealed(data, at):
     """data with its checksum at offset at"""
     data = data[:at] + bytes(4) + data[at + 4:]
@@ -94,6 +128,13 @@ class Image:
             raw = b"".join(struct.pack("<QII", *s) for s in samples)
             self.write(copy * PAGE + SAMPLES, raw)
         self.set_super(nr_samples=len(samples))
+
+    def sample(self, disk, *parts):
+        """What a cache that is stopped keeps of the disk: (sector, sectors) each"""
+        with open(disk, "rb") as f:
+            data = f.read()
+        self.set_samples(*((at, n, sample_hash(self.sb["uuid"], data[at * 512:(at + n) * 512]))
+                           for at, n in parts))
 
     def set_option(self, index, value):
         for copy in (0, 1):

@@ -3,25 +3,47 @@
  * writeback: bring the disk up to date without the kernel module.
  *
  *	1. the cache is sound, or has no worse damage than a power cut leaves
- *	2. the fingerprint of the disk is forgotten, since that changes now
- *	3. every dirty sector is copied to the disk; the disk is flushed
- *	4. what was copied is called clean on the cache device (commit.c)
+ *	2. the disk is the one that the cache left, or the user says that it may be written
+ *	3. the fingerprint of the disk is forgotten, since that changes now
+ *	4. every dirty sector is copied to the disk; the disk is flushed
+ *	5. what was copied is called clean on the cache device (commit.c)
  *
- * Cut before 4 is done, some blocks are still dirty, and are copied again the next time.
+ * Cut before 5 is done, some blocks are still dirty, and are copied again the next time.
  */
 #include "checking.h"
 #include "commit.h"
 #include "copying.h"
+#include "fingerprint.h"
 #include "human.h"
 #include "interrupt.h"
 #include "json.h"
 #include "pair.h"
 #include "say.h"
 
+#define KEY_KEEP	'K'
+
+static bool keep_dirty;
+
+static const struct argp_option options[] = {
+	{ "keep-dirty", KEY_KEEP, NULL, 0,
+	  "Also when the disk was changed without the cache: dirty blocks win over what it holds now, clean ones are dropped at the next attach",
+	  0 },
+	{ 0 }
+};
+
+static int option(int key, const char *arg)
+{
+	(void)key;
+	(void)arg;
+	keep_dirty = true;
+	return 0;
+}
+
 struct writeback {
 	struct pair pair;
 	struct check c;
 	struct copying copy;
+	bool origin_changed;	/* by others, while the cache was not active */
 	u64 left;		/* dirty blocks that are still only in the cache */
 };
 
@@ -57,6 +79,39 @@ static int check_cache(struct writeback *w)
 	return code;
 }
 
+static int judge_change(const struct writeback *w, const char *where)
+{
+	const char *origin = w->pair.origin.path;
+
+	if (!w->c.dirty)
+		return 0;
+	if (!keep_dirty)
+		return fail(OC_EXIT_REFUSED,
+			    "Run it again with --keep-dirty to let the dirty blocks win, or give them up with create --force",
+			    "%s was changed while its cache was not active (%s), and %llu dirty blocks are newer than what it held",
+			    origin, where, (unsigned long long)w->c.dirty);
+	warn_user("%s was changed while its cache was not active (%s): check its file systems (fsck) before they are used",
+		  origin, where);
+	return 0;
+}
+
+/* When it is marked stale its user has decided, and some of what is dirty may be there. */
+static int check_origin(struct writeback *w)
+{
+	char where[FINGERPRINT_WHERE_MAX];
+	int differs;
+
+	w->origin_changed = w->c.s.sb.flags & OPTCACHE_SUPER_STALE;
+	if (w->origin_changed)
+		return 0;
+	differs = fingerprint_differs(&w->c.m, &w->pair.cache, &w->pair.origin, where);
+	if (differs < 0)
+		return fail(OC_EXIT_OS, "Free some memory and try again", "cannot begin (%s)",
+			    strerror(-differs));
+	w->origin_changed = differs;
+	return differs ? judge_change(w, where) : 0;
+}
+
 static void call_clean(struct writeback *w)
 {
 	struct mapping *m = &w->c.m;
@@ -73,7 +128,7 @@ static int copy(struct writeback *w)
 	int err;
 
 	/* when this fails the disk can still be made complete, and commit() will fail too */
-	commit_forget_fingerprint(&w->pair.cache, s);
+	commit_forget_fingerprint(&w->pair.cache, s, w->origin_changed);
 	err = copying_run(&w->copy, &w->pair.cache, &w->pair.origin, &w->c.m);
 	if (err)
 		return fail(OC_EXIT_OS, "Free some memory and try again", "cannot begin (%s)",
@@ -101,6 +156,7 @@ static void print_json(const struct writeback *w)
 
 	json_text(o, "cache", w->pair.cache.path);
 	json_text(o, "origin", w->pair.origin.path);
+	json_flag(o, "origin_changed", w->origin_changed);
 	json_number(o, "dirty", w->c.dirty);
 	json_number(o, "written", w->copy.blocks);
 	json_number(o, "written_bytes", w->copy.bytes);
@@ -149,7 +205,8 @@ static int write_back(struct writeback *w, bool json)
 		code = check_cache(w);
 	if (code)
 		return code;
-	if (w->c.dirty)
+	code = check_origin(w);
+	if (!code && w->c.dirty)
 		code = copy(w);
 	w->left = w->c.dirty - w->copy.blocks;
 	if (!code) {
@@ -182,9 +239,11 @@ const struct verb verb_writeback = {
 	.name = "writeback",
 	.args_doc = "CACHE_DEV ORIGIN_DEV",
 	.summary = "write an inactive cache back, without the module",
-	.doc = "Bring the disk up to date from a cache that is not active: copy every dirty sector, flush the disk, then call the blocks clean on the cache device. Needs neither the kernel module nor device-mapper. Cut or interrupted it can be run again. Sectors that cannot be read or written are named, and all others copied; the exit status is 74 then. Images will do.",
+	.doc = "Bring the disk up to date from a cache that is not active: copy every dirty sector, flush the disk, then call the blocks clean on the cache device. Needs neither the kernel module nor device-mapper. If the disk was changed since the cache was last active and there are dirty blocks, nothing is written without --keep-dirty. Cut or interrupted it can be run again. Sectors that cannot be read or written are named, and all others copied; the exit status is 74 then. Images will do.",
+	.options = options,
 	.min_args = 2,
 	.max_args = 2,
 	.has_json = true,
+	.option = option,
 	.run = run,
 };

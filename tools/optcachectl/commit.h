@@ -12,11 +12,12 @@ void commit_word(struct mapping *m, u32 slot, u64 word);
 /**
  * commit_forget_fingerprint - for the time before the origin is written
  * @s: as the device has them afterwards
+ * @stale: a stranger has written it: what is clean will be dropped
  *
- * Otherwise, when that is cut, activation takes our own writes for a stranger's.
- * Return: 0 or -errno.
+ * Otherwise, when that is cut, activation takes our own writes for a stranger's, or no
+ * longer sees his.  Return: 0 or -errno.
  */
-int commit_forget_fingerprint(const struct dev *d, struct supers *s);
+int commit_forget_fingerprint(const struct dev *d, struct supers *s, bool stale);
 
 /**
  * commit - write the pages that replay or commit_word() touched, then the superblocks
