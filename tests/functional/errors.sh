@@ -215,6 +215,24 @@ journal_fails()
 }
 
 # The superblock cannot be written when the cache starts.
+# The disk may have dropped what it could not flush, and then flush the rest without a word.
+fresh_after_failed_flush()
+{
+	models "model=ram size_mb=8" "model=ram size_mb=16 volatile=1"
+	new_cache writethrough
+	sync $C
+	dd if=/dev/urandom of=$C bs=4096 seek=9 count=1 oflag=direct conv=notrunc 2>/dev/null
+	is "$(st mapped)" 1
+	order fail slow op=flush count=1
+	refused dd if=/dev/zero of=$C bs=4096 count=0 conv=notrunc,fsync
+	sync $C
+	sleep 0.3
+	is "$(st mapped)" 0
+	dd if=/dev/urandom of=$C bs=4096 seek=19 count=1 oflag=direct conv=notrunc,fsync 2>/dev/null
+	sync $C
+	is "$(st mapped)" 1 "later ones count again"
+}
+
 super_fails()
 {
 	noisy_pair
@@ -727,6 +745,7 @@ t "write-back: the origin cannot be written" origin_unwritable_back
 t "a drain asks the origin less and less often" origin_unwritable_drain
 t "the origin cannot be flushed" origin_flush_fails
 t "the origin could not be flushed when write-back asked" origin_flush_told
+t "what a failed flush was to cover is not believed later" fresh_after_failed_flush
 t "the cache device could not be flushed once" cache_flush_told
 for mode in writethrough writearound passthrough; do
 	t "$mode: the cache device vanishes" vanish_through $mode 0

@@ -216,6 +216,87 @@ past_the_cache()
 	same_without_cache
 }
 
+# Samples in either superblock.
+samples()
+{
+	for sa_at in 176 4272; do
+		od -An -tu4 -j $sa_at -N 4 "$FAST" | tr -d ' '
+	done | tr '\n' ' '
+}
+
+# The cache device is written by somebody else while the cache is suspended: not by us then.
+taken_over()
+{
+	dirty_pair
+	cache
+	put $C 24000 8
+	dmsetup suspend c
+	put "$FAST" 0 16 /tmp/foreign
+	stop
+	holds "$FAST" 0 16 /tmp/foreign
+}
+
+# replaced fast|slow: another table takes over a device while it is open. What the origin
+# holds from then on, and what is on the cache device, is no longer ours to say.
+replaced()
+{
+	dirty_pair
+	cache
+	put $C 24000 8
+	dmsetup suspend c
+	dd if="$FAST" of=/tmp/supers bs=4096 count=2 2>/dev/null
+	[ "$1" = fast ] && under=$FAST || under=$SLOW
+	dmsetup reload c --table "0 32768 linear $under 0"
+	dmsetup resume c
+	holds "$FAST" 0 16 /tmp/supers
+	is "$(samples)" "0 0 "
+}
+
+# The superblock cannot be written when the first write comes: with dirty blocks it must
+# stay true, so nothing is written at all, and the next start is none of a stranger's disk.
+cannot_arm()
+{
+	dirty_pair
+	before=$(sum "$SLOW")
+	cache
+	order fail fast op=write sector=0 len=16
+	refused dd if=/tmp/dirty of=$C bs=4096 count=1 oflag=direct conv=notrunc
+	refused blkdiscard -o 1048576 -l 65536 $C
+	sleep 0.5
+	is "$(st health)" failed
+	stop
+	is "$(sum "$SLOW")" "$before" "the origin has changed"
+	order heal fast
+	trusted
+	is "$(st dirty)" 1
+	holds $C 24000 8 /tmp/dirty
+}
+
+# Only the older superblock has samples, because the power failed between the two writes
+# that take them away: the next first write takes it as serious.
+older_has_samples()
+{
+	dirty_pair
+	dd if="$FAST" of=/tmp/supers bs=4096 count=2 2>/dev/null
+	for place in 0 1; do
+		[ "$(od -An -tu4 -j $((4096 * place + 176)) -N 4 /tmp/supers | tr -d ' ')" = 0 ] ||
+			sampled=$place
+	done
+	cache
+	put $C 24000 8 /tmp/dirty
+	power_cut
+	is "$(samples)" "0 0 "
+	dd if=/tmp/supers of="$FAST" bs=4096 count=1 skip="$sampled" seek="$sampled" conv=notrunc,fsync \
+		2>/dev/null
+	# whichever was the newer of the two, it must be the other one for this test
+	cache passthrough writeback_delay 3600
+	put $C 0 8
+	is "$(samples)" "0 0 "
+	power_cut
+	trusted
+	holds $C 24000 8 /tmp/dirty
+}
+
 # The power fails while what is clean is dropped: the next start goes on with it.
 cut_while_dropping()
 {
@@ -272,6 +353,9 @@ t "write-through starts empty" clean_is_dropped writethrough 24800
 t "write-back with nothing dirty starts empty" clean_is_dropped writeback 24824
 t "ext4 mounted without the cache" mounted_without ext4 128
 t "XFS mounted without the cache" mounted_without xfs 320
+t "somebody else has written the cache device" taken_over
+t "another table takes over the origin" replaced slow
+t "another table takes over the cache device" replaced fast
 if in_uml; then
 	t "ext4 mounted without the cache after a power cut" mounted_after_cut
 	t "after a power cut, clean" after_cut clean
@@ -279,6 +363,8 @@ if in_uml; then
 	for mode in passthrough writearound writethrough; do
 		t "$mode: the origin's first change and a power cut are no alarm" past_the_cache $mode
 	done
+	t "the superblock cannot be written at the first write" cannot_arm
+	t "only the older superblock has samples" older_has_samples
 	t "power cut while clean blocks are dropped" cut_while_dropping
 	t "what cannot be read is not compared" unreadable
 fi

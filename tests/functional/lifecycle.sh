@@ -162,7 +162,7 @@ held()
 	refused dmsetup remove c
 	umount /mnt/t
 	stop
-	mount -t ext4 "$SLOW" /mnt/t
+	mount -t ext4 -o ro "$SLOW" /mnt/t
 	refused cache
 	klog | grep -q "origin cannot be opened.*mounted" || fail "no reason: $(klog)"
 	umount /mnt/t

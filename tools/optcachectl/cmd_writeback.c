@@ -95,15 +95,19 @@ static int judge_change(const struct writeback *w, const char *where)
 	return 0;
 }
 
-/* When it is marked stale its user has decided, and some of what is dirty may be there. */
+/*
+ * When it is marked stale its user has decided once, but who knows what the disk was used
+ * for since.
+ */
 static int check_origin(struct writeback *w)
 {
 	char where[FINGERPRINT_WHERE_MAX];
 	int differs;
 
-	w->origin_changed = w->c.s.sb.flags & OPTCACHE_SUPER_STALE;
-	if (w->origin_changed)
-		return 0;
+	if (w->c.s.sb.flags & OPTCACHE_SUPER_STALE) {
+		w->origin_changed = true;
+		return judge_change(w, "what was begun with --keep-dirty has not come to its end");
+	}
 	differs = fingerprint_differs(&w->c.m, &w->pair.cache, &w->pair.origin, where);
 	if (differs < 0)
 		return fail(OC_EXIT_OS, "Free some memory and try again", "cannot begin (%s)",
@@ -127,8 +131,10 @@ static int copy(struct writeback *w)
 	struct supers *s = &w->c.s;
 	int err;
 
-	/* when this fails the disk can still be made complete, and commit() will fail too */
-	commit_forget_fingerprint(&w->pair.cache, s, w->origin_changed);
+	/* the disk can still be made complete, and commit() will fail too */
+	if (commit_forget_fingerprint(&w->pair.cache, s, w->origin_changed))
+		warn_user("%s cannot be written: if this is run again, it will take its own work for a change of the disk",
+			  w->pair.cache.path);
 	err = copying_run(&w->copy, &w->pair.cache, &w->pair.origin, &w->c.m);
 	if (err)
 		return fail(OC_EXIT_OS, "Free some memory and try again", "cannot begin (%s)",
@@ -183,7 +189,7 @@ static int conclude(const struct writeback *w)
 	if (!w->left)
 		return 0;
 	if (w->copy.unwritable.sectors)
-		return fail(OC_EXIT_IO, "Copy the disk to a good one, and run it again with that",
+		return fail(OC_EXIT_IO, "Copy the disk to a good one, and run it again with that and --keep-dirty",
 			    "%s could not be written to %s; the cache still has it", left.text,
 			    w->pair.origin.path);
 	if (w->copy.unreadable.sectors)
@@ -191,7 +197,7 @@ static int conclude(const struct writeback *w)
 			    "Try again, or check the disk (fsck), restore what is missing and format the cache anew",
 			    "%s of %s cannot be read; all else is on %s", left.text,
 			    w->pair.cache.path, w->pair.origin.path);
-	return fail(OC_EXIT_TEMP, "Run it again to go on",
+	return fail(OC_EXIT_TEMP, "Run it again, with the same options, to go on",
 		    "interrupted, %s left; what was copied stays", left.text);
 }
 

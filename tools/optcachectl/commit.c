@@ -113,14 +113,12 @@ static int write_supers(const struct dev *d, const struct supers *s, struct oc_s
 
 int commit_forget_fingerprint(const struct dev *d, struct supers *s, bool stale)
 {
-	const u32 flags = s->sb.flags | (stale ? OPTCACHE_SUPER_STALE : 0);
 	void *buf;
 	int err;
 
-	if (!s->sb.nr_samples && s->sb.flags == flags)
-		return 0;
 	s->sb.nr_samples = 0;
-	s->sb.flags = flags;
+	if (stale)
+		s->sb.flags |= OPTCACHE_SUPER_STALE;
 	if (s->sb.seq >= COUNTER_END)
 		return -EOVERFLOW;
 	buf = dev_buffer(OPTCACHE_PAGE_SIZE);

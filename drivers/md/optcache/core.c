@@ -181,8 +181,6 @@ void oc_core_put(struct oc_core *core, const struct dm_table *table)
 	/* normally stopped long ago; the lock keeps a new core of the pair out till it is */
 	oc_sysfs_remove(core);
 	oc_core_suspend(core);
-	if (core->state == OC_CORE_STOPPED && core->armed && !oc_failed(core))
-		oc_super_seal(core);
 	core_unload(core);
 	list_del(&core->registry);
 	mutex_unlock(&registry_lock);
@@ -391,17 +389,13 @@ static int flush_devices(struct oc_core *core)
 	return r;
 }
 
-/* The same core starts again: is its superblock still the one it wrote? */
-static int core_check(struct oc_core *core)
+/* Is the superblock of a stopped core still the one it wrote? */
+static int core_check_super(struct oc_core *core)
 {
 	struct oc_super *sb = core->super_next;
 	const char *why;
 	int r;
 
-	/* a device may have been resized since its table was loaded */
-	r = oc_core_check_sizes(core, &core->super.geo, core->cache, core->origin_sectors);
-	if (r)
-		return r;
 	r = oc_super_load(core->cache, sb, NULL, &why);
 	if (r && oc_failed(core))
 		return 0;	/* a dead device; what still can be is passed on */
@@ -413,10 +407,22 @@ static int core_check(struct oc_core *core)
 		why = "the cache device was written meanwhile: remove and create it again";
 		r = -ESTALE;
 	}
-	if (r) {
+	if (r)
 		DMERR("%s: %s", dm_device_name(core->md), why);
+	return r;
+}
+
+/* The same core starts again. */
+static int core_check(struct oc_core *core)
+{
+	int r;
+
+	/* a device may have been resized since its table was loaded */
+	r = oc_core_check_sizes(core, &core->super.geo, core->cache, core->origin_sectors);
+	if (!r)
+		r = core_check_super(core);
+	if (r)
 		return r;
-	}
 	core->journal.epoch = core->super.epoch + 1;
 	core->journal.epoch_durable = false;
 	return 0;
@@ -465,6 +471,20 @@ out:
 
 /* ---- stopping -------------------------------------------------------- */
 
+void oc_core_seal(struct oc_core *core)
+{
+	struct oc_origin *o = &core->origin_state;
+
+	mutex_lock(&core->admin);
+	if (core->state == OC_CORE_STOPPED && core->armed && !oc_failed(core) &&
+	    atomic64_read(&o->writes) == o->flushed && !core_check_super(core)) {
+		/* who starts it again takes the samples away again */
+		WRITE_ONCE(core->armed, false);
+		oc_super_seal(core);
+	}
+	mutex_unlock(&core->admin);
+}
+
 /* FRESH slots become LIVE as far as the journal has room; a checkpoint makes more. */
 static void settle_fresh(struct oc_core *core)
 {
@@ -481,6 +501,7 @@ static void core_stop(struct oc_core *core)
 {
 	/* first those who start others, so that nobody comes back */
 	WRITE_ONCE(core->stopping, true);
+	cancel_work_sync(&core->arm_work);
 	oc_buffers_drain(core);
 	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->evict_work);
@@ -522,11 +543,11 @@ static void core_unload(struct oc_core *core)
 {
 	if (core->went_past && !core->marked_failed)
 		distrust(core);
+	cancel_work_sync(&core->arm_work);
 	cancel_work_sync(&core->save_work);
 	cancel_work_sync(&core->evict_work);
 	cancel_delayed_work_sync(&core->drop_work);
 	cancel_work_sync(&core->event_work);
-	cancel_work_sync(&core->arm_work);
 	oc_writeback_exit(core);
 	oc_buffers_exit(core);
 	cancel_work_sync(&core->fresh.work);
@@ -565,11 +586,29 @@ void oc_core_save(struct oc_core *core)
 		queue_work(core->bg_wq, &core->save_work);
 }
 
+/* The superblock cannot be written, and what it says must stay true: no write at all. */
+static void refuse_parked(struct oc_core *core)
+{
+	struct oc_io *io, *next;
+	LIST_HEAD(list);
+
+	spin_lock_irq(&core->defer_lock);
+	list_splice_init(&core->arming, &list);
+	spin_unlock_irq(&core->defer_lock);
+	list_for_each_entry_safe(io, next, &list, list) {
+		list_del_init(&io->list);
+		oc_io_finish(io, BLK_STS_IOERR);
+	}
+}
+
 void oc_core_arm(struct oc_core *core)
 {
-	/* a fingerprint must be gone before anything can change the origin */
-	if (core->super.nr_samples || core->clean_stale)
-		oc_super_write(core);
+	/* samples must be gone, from both places, before anything can change the origin */
+	if ((!core->journal.epoch_durable || core->clean_stale) && oc_super_write(core) &&
+	    core->stuck_dirty) {
+		refuse_parked(core);
+		return;
+	}
 	spin_lock_irq(&core->defer_lock);
 	WRITE_ONCE(core->armed, true);
 	list_splice_tail_init(&core->arming, &core->deferred);

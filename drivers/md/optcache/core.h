@@ -74,6 +74,7 @@ struct oc_fresh {
 	struct oc_fresh_entry ring[OC_FRESH_MAX];
 	u32 head, tail;		/* free running */
 	u32 reserved;		/* entries promised */
+	u64 lost;		/* up to this gen a flush has failed: never to be recorded */
 	struct work_struct work;
 };
 
@@ -194,6 +195,11 @@ void oc_core_forget_all(void);		/* module exit: which caches must not come back 
 int oc_core_resume(struct oc_core *core, const struct oc_options *table);
 /* No user I/O is left: settle everything on the devices.  */
 void oc_core_suspend(struct oc_core *core);
+/*
+ * Suspended, and nobody has taken over the devices: leave a fingerprint of the origin, if
+ * anything was written at all.  Sleeps.
+ */
+void oc_core_seal(struct oc_core *core);
 
 /*
  * The first time that a user wants something to change: from now on the devices may be
@@ -230,7 +236,7 @@ int oc_super_load(struct block_device *cache, struct oc_super *sb, unsigned int 
 /* Makes the epoch (and whatever else changed) durable. */
 int oc_super_write(struct oc_core *core);
 int oc_super_set_tail(struct oc_core *core, u64 lsn, u64 offset, bool clean_stop);
-int oc_super_seal(struct oc_core *core);	/* stopped for good: with a fingerprint */
+int oc_super_seal(struct oc_core *core);	/* with a fingerprint; admin held, stopped */
 void oc_super_save_work(struct work_struct *work);
 /* The options saved in @sb. */
 void oc_super_options(const struct oc_super *sb, struct oc_options *opt);
@@ -306,6 +312,8 @@ void oc_fresh_hurry(struct oc_core *core);	/* flush or record, so that some leav
 void oc_fresh_unreserve(struct oc_core *core);
 void oc_fresh_add(struct oc_core *core, oc_slot_t first, u32 nr, u64 gen);
 void oc_fresh_settle(struct oc_core *core);	/* origin was flushed, or there is room */
+/* A flush of the origin has failed that was to cover its writes up to @gen. */
+void oc_fresh_lost(struct oc_core *core, u64 gen);
 bool oc_fresh_waiting(struct oc_core *core);	/* some are not recorded yet */
 
 /* ---- writeback.c ---- */

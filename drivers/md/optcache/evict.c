@@ -10,6 +10,7 @@
 #include <linux/device-mapper.h>
 
 #define OC_EVICT_SCAN	65536	/* slots looked at in one go */
+#define RUNS_ROOM	4	/* times free_high, in the hope of slots in a row */
 
 /* End up to @nr of the mappings in @victim, for which credits are held. */
 static u32 evict(struct oc_core *core, const oc_slot_t *victim, u32 nr)
@@ -47,8 +48,8 @@ void oc_evict_work(struct work_struct *work)
 	struct oc_core *core = container_of(work, struct oc_core, evict_work);
 	struct oc_journal *j = &core->journal;
 	oc_slot_t *victim = core->victim;
-	u32 target = max(core->free_high,
-			 oc_slots_nr_free(&core->slots) + xchg(&core->run_wanted, 0));
+	u32 more = oc_slots_nr_free(&core->slots) + xchg(&core->run_wanted, 0);
+	u32 target = clamp(more, core->free_high, RUNS_ROOM * core->free_high);
 	u64 scanned = 0;
 	u32 nr, got, ended = 0;
 

@@ -72,21 +72,21 @@ static int hash_sample(struct oc_core *core, struct reader *rd, const struct oc_
 
 /* ---- when it is stopped ---------------------------------------------- */
 
-/* What cannot be read is no sample. */
+/* An origin that cannot be read takes its time to say so: those before must do. */
 void oc_fingerprint_take(struct oc_core *core, struct oc_super *sb)
 {
 	struct oc_sample *s;
 	struct reader rd;
-	u32 i, nr = 0;
+	u32 nr;
 
 	sb->nr_samples = 0;
 	if (reader_init(&rd))
 		return;
 	oc_sample_plan(sb, &core->slots);
-	for (i = 0; i < sb->nr_samples; i++) {
-		s = &sb->sample[i];
-		if (!hash_sample(core, &rd, s, &s->hash))
-			sb->sample[nr++] = *s;
+	for (nr = 0; nr < sb->nr_samples; nr++) {
+		s = &sb->sample[nr];
+		if (hash_sample(core, &rd, s, &s->hash))
+			break;
 	}
 	sb->nr_samples = nr;
 	reader_exit(&rd);
@@ -94,78 +94,85 @@ void oc_fingerprint_take(struct oc_core *core, struct oc_super *sb)
 
 /* ---- when it is started ---------------------------------------------- */
 
-static bool sample_differs(struct oc_core *core, struct reader *rd, const struct oc_sample *s)
+/* Return: 0, 1 if it differs, or -errno. */
+static int sample_differs(struct oc_core *core, struct reader *rd, const struct oc_sample *s)
 {
 	u32 hash;
+	int r = hash_sample(core, rd, s, &hash);
 
-	if (hash_sample(core, rd, s, &hash) || hash == s->hash)
-		return false;
+	if (r || hash == s->hash)
+		return r;
 	DMWARN("%s: the origin has changed within %u sectors from %llu on",
 	       dm_device_name(core->md), s->sectors, s->sector);
-	return true;
+	return 1;
 }
 
-/* What one of the devices cannot give is not compared. */
-static bool sectors_differ(struct oc_core *core, struct reader *rd, sector_t cached,
-			   sector_t sector, unsigned int sectors)
+static int sectors_differ(struct oc_core *core, struct reader *rd, sector_t cached,
+			  sector_t sector, unsigned int sectors)
 {
 	const void *buf = page_address(rd->page);
+	int r;
 
-	if (read_sectors(rd, 0, core->origin, sector, sectors) ||
-	    read_sectors(rd, OPTCACHE_BLOCK_SIZE, core->cache, cached, sectors) ||
-	    !memcmp(buf, buf + OPTCACHE_BLOCK_SIZE, sectors << SECTOR_SHIFT))
-		return false;
+	r = read_sectors(rd, 0, core->origin, sector, sectors);
+	if (!r)
+		r = read_sectors(rd, OPTCACHE_BLOCK_SIZE, core->cache, cached, sectors);
+	if (r || !memcmp(buf, buf + OPTCACHE_BLOCK_SIZE, sectors << SECTOR_SHIFT))
+		return r;
 	DMWARN("%s: the origin has changed at sector %llu, which is cached and clean",
 	       dm_device_name(core->md), (unsigned long long)sector);
-	return true;
+	return 1;
 }
 
 /* Of a block what is valid, run by run. */
-static bool spot_differs(struct oc_core *core, struct reader *rd, oc_slot_t slot)
+static int spot_differs(struct oc_core *core, struct reader *rd, oc_slot_t slot)
 {
 	u64 word = oc_slot_read(&core->slots, slot);
 	sector_t sector = from_oblock(oc_word_block(word)) * OPTCACHE_SECTORS_PER_BLOCK;
 	sector_t cached = oc_slot_sector(&core->super.geo, slot);
 	unsigned long valid = oc_word_valid(word);
 	unsigned int start, end;
+	int r;
 
-	for_each_set_bitrange(start, end, &valid, OPTCACHE_SECTORS_PER_BLOCK)
-		if (sectors_differ(core, rd, cached + start, sector + start, end - start))
-			return true;
-	return false;
+	for_each_set_bitrange(start, end, &valid, OPTCACHE_SECTORS_PER_BLOCK) {
+		r = sectors_differ(core, rd, cached + start, sector + start, end - start);
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
+/* Up to the first thing that differs, or cannot be read. */
 static bool origin_differs(struct oc_core *core, struct reader *rd)
 {
+	const struct oc_super *sb = &core->super;
 	oc_slot_t slot[SPOTS];
+	int r = 0;
 	u32 nr, i;
 
-	for (i = 0; i < core->super.nr_samples; i++)
-		if (sample_differs(core, rd, &core->super.sample[i]))
-			return true;
-	if (core->super.nr_samples)
-		return false;
+	for (i = 0; i < sb->nr_samples && !r; i++)
+		r = sample_differs(core, rd, &sb->sample[i]);
+	if (sb->nr_samples)
+		return r > 0;
 	nr = oc_sample_slots(&core->slots, false, slot, SPOTS);
-	for (i = 0; i < nr; i++)
-		if (spot_differs(core, rd, slot[i]))
-			return true;
-	return false;
+	for (i = 0; i < nr && !r; i++)
+		r = spot_differs(core, rd, slot[i]);
+	return r > 0;
 }
 
 int oc_fingerprint_check(struct oc_core *core)
 {
 	u64 dirty = atomic64_read(&core->slots.nr_dirty);
 	struct reader rd;
-	bool differs;
 
 	core->clean_stale = core->super.flags & OPTCACHE_SUPER_STALE;
-	if (core->clean_stale || !atomic64_read(&core->slots.nr_mapped))
+	if (!atomic64_read(&core->slots.nr_mapped))
 		return 0;
 	if (reader_init(&rd))
 		return -ENOMEM;
-	differs = origin_differs(core, &rd);
+	if (!core->clean_stale)
+		core->clean_stale = origin_differs(core, &rd);
 	reader_exit(&rd);
-	if (!differs)
+	if (!core->clean_stale)
 		return 0;
 	if (dirty && !core->keep_dirty) {
 		DMERR("%s: the origin was changed while this cache was not active, and %llu dirty blocks are newer than what it held: attach with --keep-dirty (table word keep_dirty) to let them win, or give them up with create --force",
@@ -174,6 +181,5 @@ int oc_fingerprint_check(struct oc_core *core)
 	}
 	DMWARN("%s: the origin was changed while this cache was not active: what is clean in the cache is dropped",
 	       dm_device_name(core->md));
-	core->clean_stale = true;
 	return 0;
 }

@@ -114,6 +114,7 @@ int oc_origin_flush(struct oc_core *core)
 		/* the device may say it only once, and somebody's data may be gone */
 		if (READ_ONCE(o->user_flushed) != user)
 			WRITE_ONCE(o->user_error, r);
+		oc_fresh_lost(core, atomic64_read(&o->writes));
 		oc_count(core, origin_errors);
 		oc_core_degrade(core, OC_DEGRADED, "flushing the origin failed");
 		return r;

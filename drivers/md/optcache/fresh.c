@@ -140,9 +140,35 @@ static bool try_record(struct oc_core *core, oc_slot_t slot)
 	return true;
 }
 
-/* What is pending may take all the room, and nobody want it. */
-static bool record_slot(struct oc_core *core, oc_slot_t slot)
+/* The origin may have lost what the slot holds, and a later flush would not say so. */
+static void drop_slot(struct oc_core *core, oc_slot_t slot)
 {
+	unsigned long flags;
+	u64 was;
+
+	oc_journal_lock(&core->journal, flags);
+	if (oc_word_state(oc_slot_read(&core->slots, slot)) == OC_FRESH)
+		oc_slot_kill(&core->slots, slot, ~0U, &was);
+	oc_journal_unlock(&core->journal, flags);
+	free_ended(core, slot);
+}
+
+void oc_fresh_lost(struct oc_core *core, u64 gen)
+{
+	struct oc_fresh *f = &core->fresh;
+
+	spin_lock_irq(&f->lock);
+	f->lost = max(f->lost, gen);
+	spin_unlock_irq(&f->lock);
+}
+
+/* What is pending may take all the room, and nobody want it. */
+static bool record_slot(struct oc_core *core, oc_slot_t slot, u64 gen)
+{
+	if (gen <= READ_ONCE(core->fresh.lost)) {
+		drop_slot(core, slot);
+		return true;
+	}
 	return try_record(core, slot) ||
 	       (!oc_journal_sync(&core->journal) && try_record(core, slot));
 }
@@ -155,7 +181,7 @@ static void fresh_work(struct work_struct *work)
 
 	while ((e = next_entry(core))) {
 		for (; e->nr; e->nr--, e->first = slot_add(e->first, 1))
-			if (!record_slot(core, e->first)) {
+			if (!record_slot(core, e->first, e->gen)) {
 				oc_checkpoint_kick(core);
 				return;	/* the next flush or fill brings us back */
 			}

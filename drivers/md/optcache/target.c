@@ -162,9 +162,15 @@ static int optcache_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	return 0;
 }
 
+/* Suspended as long as it is ours: a table that has replaced this one is in force by now. */
 static void optcache_dtr(struct dm_target *ti)
 {
+	unsigned int noio = memalloc_noio_save();
+
+	if (dm_suspended(ti))
+		oc_core_seal(core_of(ti));
 	put_all(ti, ti->private);
+	memalloc_noio_restore(noio);
 }
 
 /* ---- I/O ------------------------------------------------------------- */
