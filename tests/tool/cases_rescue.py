@@ -363,9 +363,7 @@ def cut_writeback(tap, box, make, *options):
         if any(disk.before("wbdisk", at) != data for at, data in state["wbdisk"].items()):
             sb = superblock_of(box, "wb")
             good = good and not sb["fingerprint"] and sb["stale"] == bool(options)
-            again = box.run("writeback", "wb", "wbdisk", tool=REAL)
-        else:
-            again = box.run("writeback", *options, "wb", "wbdisk", tool=REAL)
+        again = box.run("writeback", *options, "wb", "wbdisk", tool=REAL)
         if not good or again.code or read(box, "wbdisk") != want \
                 or mapping_of(box, "wb") != clean(mapping) \
                 or box.run("check", "wb", tool=REAL).code > 1:

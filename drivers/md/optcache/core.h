@@ -74,7 +74,7 @@ struct oc_fresh {
 	struct oc_fresh_entry ring[OC_FRESH_MAX];
 	u32 head, tail;		/* free running */
 	u32 reserved;		/* entries promised */
-	u64 lost;		/* up to this gen a flush has failed: never to be recorded */
+	u64 lost;		/* a flush of lower gens has failed: they are never recorded */
 	struct work_struct work;
 };
 

@@ -158,14 +158,14 @@ void oc_fresh_lost(struct oc_core *core, u64 gen)
 	struct oc_fresh *f = &core->fresh;
 
 	spin_lock_irq(&f->lock);
-	f->lost = max(f->lost, gen);
+	f->lost = max(f->lost, gen + 1);
 	spin_unlock_irq(&f->lock);
 }
 
 /* What is pending may take all the room, and nobody want it. */
 static bool record_slot(struct oc_core *core, oc_slot_t slot, u64 gen)
 {
-	if (gen <= READ_ONCE(core->fresh.lost)) {
+	if (gen < READ_ONCE(core->fresh.lost)) {
 		drop_slot(core, slot);
 		return true;
 	}

@@ -8,7 +8,8 @@
  *	drop-clean		empty the cache of what the origin has anyway
  *	reset-stats		counters start again from 0
  *
- * dm holds the live table while a message runs, so each starts its work and returns.
+ * dm holds the live table while a message runs, so each starts its work and returns; only
+ * the first after an activation waits for the superblock (oc_core_arm()).
  * admin keeps them apart from each other, from sysfs, and from start and stop.
  */
 #include "core.h"
