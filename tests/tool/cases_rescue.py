@@ -198,8 +198,8 @@ def changed(tap, box):
     # the older superblock has samples, the newer one has not: neither may keep them
     mapping = sampled(box)
     with Image(box.path("wb")) as im:
-        im.set_super(copies=(1,), seq=im.super()["seq"] + 1, nr_samples=0)
-    r = box.run("writeback", "wb", "wbdisk", shim={"SHIM_FAIL": "wbdisk:w:0:1000000"})
+        im.set_super(copies=(1,), seq=im.sb["seq"] + 1, nr_samples=0)
+    r = box.run("writeback", "wb", "wbdisk", tool=REAL, shim={"SHIM_FAIL": "wbdisk:w:0:1000000"})
     with Image(box.path("wb")) as im:
         tap.ok(not any(im.super(copy)["nr_samples"] for copy in (0, 1)),
                "no superblock keeps samples of a disk that is being written", r)
