@@ -285,7 +285,7 @@ static inline void oc_evict_kick(struct oc_core *core)
 		queue_work(core->bg_wq, &core->evict_work);
 }
 
-/* There are free slots, but not @nr in a row: make some more, which are neighbours.  Any context. */
+/* There are free slots, but not @nr in a row: make some more, neighbours.  Any context. */
 static inline void oc_evict_for_run(struct oc_core *core, u32 nr)
 {
 	WRITE_ONCE(core->run_wanted, nr);
