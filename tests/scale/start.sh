@@ -8,6 +8,8 @@
 
 EVENTS=3000		# about 3750 journal records
 START_MS=2000		# bound for the largest; a smaller cache gets its share, and 100 ms
+# after a crash 32 clean blocks are compared with the disk: a turn of its platters each
+COMPARE_MS=$((32 * 60000 / 7200))
 STOP_BUSY_MS=5000
 LARGEST=112000		# MiB: the 118 GB device
 
@@ -55,7 +57,8 @@ start_stop()
 	metric "start.$1.$3.s" "$(seconds $start)"
 	metric "stop.$1.$3.s" "$(seconds $stop)"
 	metric "restart.$1.$3.s" "$(seconds $took)"
-	below $((start / 1000000)) $((100 + START_MS * $2 / LARGEST)) "activation, milliseconds"
+	below $((start / 1000000)) $((100 + COMPARE_MS + START_MS * $2 / LARGEST)) \
+		"activation, milliseconds"
 	below $((took / 1000000)) $((100 + START_MS * $2 / LARGEST)) "second activation"
 }
 
