@@ -87,7 +87,7 @@ class Sandbox:
         return self.path(new)
 
     def state(self, argv=()):
-        """Of every file when it was last written; of those that argv names also what is in it."""
+        """Of every file when it was last changed; of those that argv names also what is in it."""
         sums = {}
         for folder, _, names in os.walk(self.dir):
             for name in names:
@@ -97,7 +97,8 @@ class Sandbox:
                 if name in argv and stat.S_ISREG(st.st_mode) and st.st_size < 1 << 28:
                     with open(path, "rb") as f:
                         digest = hashlib.blake2b(f.read()).digest()
-                sums[path] = (st.st_size, st.st_blocks, st.st_mtime_ns, digest)
+                # not the blocks it takes: the file system decides later where they are
+                sums[path] = (st.st_size, st.st_mtime_ns, st.st_ctime_ns, digest)
         return sums
 
     # ---- devices of the simulation -------------------------------------
