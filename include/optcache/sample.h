@@ -10,6 +10,8 @@
 #include "format.h"
 #include "slots.h"
 
+#define OC_SPOTS	32	/* clean blocks that are compared when there are no samples */
+
 /*
  * oc_sample_slots - slots spread over all of them, the hottest of its neighbours each
  * @dirty: of the dirty ones, else of those that are clean

@@ -214,7 +214,6 @@ journal_fails()
 	fi
 }
 
-# The superblock cannot be written when the cache starts.
 # The disk may have dropped what it could not flush, and then flush the rest without a word.
 fresh_after_failed_flush()
 {
@@ -233,6 +232,7 @@ fresh_after_failed_flush()
 	is "$(st mapped)" 1 "later ones count again"
 }
 
+# The superblock cannot be written when the cache starts.
 super_fails()
 {
 	noisy_pair

@@ -343,6 +343,16 @@ inject()
 	done
 }
 
+# power_on [anyway]: after a cut; anyway: there may be no cached device.
+power_on()
+{
+	timeout 60 dmsetup remove c 2>/dev/null || [ -n "${1:-}" ] || fail "cannot be removed after the cut"
+	# what the module remembers of a device that was gone does not outlive a power cut either
+	rmmod dm-optcache
+	load_module dm-optcache
+	order restore fast slow
+}
+
 # ---- load ---------------------------------------------------------------
 
 # verify ARGUMENT...: fio with checksums; quiet when it passes.

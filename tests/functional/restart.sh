@@ -110,16 +110,6 @@ churn()
 	python3 "$LAB_FILES/churn.py" --device $C --state /tmp/state "$@" || fail "see above"
 }
 
-# power_on [anyway]: after a cut; anyway: there may be no cached device.
-power_on()
-{
-	timeout 60 dmsetup remove c 2>/dev/null || [ -n "${1:-}" ] || fail "cannot be removed after the cut"
-	# what the module remembers of a device that was gone does not outlive a power cut either
-	rmmod dm-optcache
-	load_module dm-optcache
-	order restore fast slow
-}
-
 # run_until_cut SEED MIN MAX: load until the power fails after so many writes.
 run_until_cut()
 {

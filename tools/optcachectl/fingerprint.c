@@ -4,8 +4,6 @@
 
 #include "fingerprint.h"
 
-#define SPOTS	32	/* clean blocks that are compared, as in the module */
-
 struct comparing {
 	const struct mapping *m;
 	const struct dev *cache, *origin;
@@ -64,7 +62,7 @@ static bool spot_differs(struct comparing *c, oc_slot_t slot)
 static bool compare(struct comparing *c)
 {
 	const struct oc_super *sb = c->m->sb;
-	oc_slot_t slot[SPOTS];
+	oc_slot_t slot[OC_SPOTS];
 	u32 nr, i;
 
 	for (i = 0; i < sb->nr_samples; i++)
@@ -72,7 +70,7 @@ static bool compare(struct comparing *c)
 			return true;
 	if (sb->nr_samples)
 		return false;
-	nr = oc_sample_slots(&c->m->slots, false, slot, SPOTS);
+	nr = oc_sample_slots(&c->m->slots, false, slot, OC_SPOTS);
 	for (i = 0; i < nr; i++)
 		if (spot_differs(c, slot[i]))
 			return true;

@@ -586,34 +586,15 @@ void oc_core_save(struct oc_core *core)
 		queue_work(core->bg_wq, &core->save_work);
 }
 
-/* The superblock cannot be written, and what it says must stay true: no write at all. */
-static void refuse_parked(struct oc_core *core)
-{
-	struct oc_io *io, *next;
-	LIST_HEAD(list);
-
-	spin_lock_irq(&core->defer_lock);
-	list_splice_init(&core->arming, &list);
-	spin_unlock_irq(&core->defer_lock);
-	list_for_each_entry_safe(io, next, &list, list) {
-		list_del_init(&io->list);
-		oc_io_finish(io, BLK_STS_IOERR);
-	}
-}
-
 void oc_core_arm(struct oc_core *core)
 {
 	/* samples must be gone, from both places, before anything can change the origin */
 	if ((!core->journal.epoch_durable || core->clean_stale) && oc_super_write(core) &&
 	    core->stuck_dirty) {
-		refuse_parked(core);
+		oc_refuse_armed(core);
 		return;
 	}
-	spin_lock_irq(&core->defer_lock);
-	WRITE_ONCE(core->armed, true);
-	list_splice_tail_init(&core->arming, &core->deferred);
-	spin_unlock_irq(&core->defer_lock);
-	queue_work(core->wq, &core->defer_work);
+	oc_let_armed(core);
 	oc_evict_kick(core);
 	if (atomic64_read(&core->slots.nr_dirty))
 		oc_writeback_kick(core);

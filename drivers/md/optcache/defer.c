@@ -50,6 +50,29 @@ bool oc_wait_armed(struct oc_io *io)
 	return wait;
 }
 
+void oc_let_armed(struct oc_core *core)
+{
+	spin_lock_irq(&core->defer_lock);
+	WRITE_ONCE(core->armed, true);
+	list_splice_tail_init(&core->arming, &core->deferred);
+	spin_unlock_irq(&core->defer_lock);
+	queue_work(core->wq, &core->defer_work);
+}
+
+void oc_refuse_armed(struct oc_core *core)
+{
+	struct oc_io *io, *next;
+	LIST_HEAD(list);
+
+	spin_lock_irq(&core->defer_lock);
+	list_splice_init(&core->arming, &list);
+	spin_unlock_irq(&core->defer_lock);
+	list_for_each_entry_safe(io, next, &list, list) {
+		list_del_init(&io->list);
+		oc_io_finish(io, BLK_STS_IOERR);
+	}
+}
+
 void oc_starve(struct oc_io *io)
 {
 	struct oc_core *core = io->core;

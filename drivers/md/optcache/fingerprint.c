@@ -16,7 +16,6 @@
 
 #include <optcache/sample.h>
 
-#define SPOTS		32	/* clean blocks that are compared */
 #define READ_ORDER	4	/* 64 KiB at a time, or what can be had, but two blocks */
 
 /* Where something is read to. */
@@ -145,7 +144,7 @@ static int spot_differs(struct oc_core *core, struct reader *rd, oc_slot_t slot)
 static bool origin_differs(struct oc_core *core, struct reader *rd)
 {
 	const struct oc_super *sb = &core->super;
-	oc_slot_t slot[SPOTS];
+	oc_slot_t slot[OC_SPOTS];
 	int r = 0;
 	u32 nr, i;
 
@@ -153,7 +152,7 @@ static bool origin_differs(struct oc_core *core, struct reader *rd)
 		r = sample_differs(core, rd, &sb->sample[i]);
 	if (sb->nr_samples)
 		return r > 0;
-	nr = oc_sample_slots(&core->slots, false, slot, SPOTS);
+	nr = oc_sample_slots(&core->slots, false, slot, OC_SPOTS);
 	for (i = 0; i < nr && !r; i++)
 		r = spot_differs(core, rd, slot[i]);
 	return r > 0;

@@ -147,6 +147,9 @@ void oc_io_continue(struct oc_io *io);
  * devices may be written.  Any context.  Return: true; false: that is so already.
  */
 bool oc_wait_armed(struct oc_io *io);
+/* Set armed and route those who wait; or fail them, as the superblock cannot be written. */
+void oc_let_armed(struct oc_core *core);
+void oc_refuse_armed(struct oc_core *core);
 
 /*
  * Park @io until a pin is dropped; then look again whether all pins are really taken,

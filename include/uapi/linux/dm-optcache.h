@@ -72,7 +72,7 @@ enum optcache_mode {
 struct optcache_sample {
 	__le64	sector;
 	__le32	sectors;		/* 1..OPTCACHE_SAMPLE_SECTORS */
-	__le32	hash;			/* SipHash-2-4, key: the UUID, see fingerprint.c */
+	__le32	hash;			/* SipHash-2-4, key: the UUID, see sample.c */
 } __attribute__((packed));
 
 #define OPTCACHE_MAX_SAMPLES		48
